@@ -1,0 +1,43 @@
+# How every file of Shoal is compiled: language, warnings, sanitizers. Targets take it by linking
+# shoal_options.
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Kind of build" FORCE)
+endif()
+# Assertions stay on in release; only inner loops drop theirs, through shoal_dassert and NDEBUG.
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g" CACHE STRING "" FORCE)
+
+set(SHOAL_SANITIZE "" CACHE STRING "Sanitizers, such as 'address,undefined' or 'thread'")
+option(SHOAL_COVERAGE "Count executed lines (gcov)" OFF)
+option(SHOAL_FUZZ "Build tests/fuzz as libFuzzer binaries; needs clang" OFF)
+option(SHOAL_WERROR "Warnings are errors" OFF)
+
+add_library(shoal_options INTERFACE)
+target_compile_definitions(shoal_options INTERFACE _GNU_SOURCE)
+# -ffp-contract=off: equal seeds give equal bytes on machines with and without FMA.
+target_compile_options(shoal_options INTERFACE
+    -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+    -ffp-contract=off
+    $<$<BOOL:${SHOAL_WERROR}>:-Werror>
+)
+if(SHOAL_SANITIZE)
+    target_compile_options(shoal_options INTERFACE
+        -fsanitize=${SHOAL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    )
+    target_link_options(shoal_options INTERFACE -fsanitize=${SHOAL_SANITIZE})
+endif()
+if(SHOAL_COVERAGE)
+    target_compile_options(shoal_options INTERFACE --coverage -O0)
+    target_link_options(shoal_options INTERFACE --coverage)
+endif()
+if(SHOAL_FUZZ)
+    if(NOT CMAKE_C_COMPILER_ID MATCHES Clang)
+        message(FATAL_ERROR "SHOAL_FUZZ needs clang: cmake --preset fuzz")
+    endif()
+    target_compile_options(shoal_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()

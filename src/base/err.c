@@ -1,0 +1,82 @@
+/* err.c - filling a shoal_err, and the end of a failed assertion. Text is formatted beside the err
+ * first, so a message may quote the one it replaces. Tests: tests/unit/base/test_err.c. */
+#include "base/err.h"
+
+#include "base/assert.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where text cut at `size` bytes may end without splitting a UTF-8 character. */
+static size_t utf8_cut(const char *text, size_t size)
+{
+    size_t end = size;
+    while (end > 0 && size - end < 4 && ((unsigned char)text[end - 1] & 0xC0) == 0x80)
+        end--;
+    if (end == 0 || (unsigned char)text[end - 1] < 0xC0)
+        return size; /* plain text, or not UTF-8 at all */
+    unsigned char lead = (unsigned char)text[end - 1];
+    size_t whole = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    return size - (end - 1) >= whole ? size : end - 1;
+}
+
+SHOAL_PRINTF(3, 0)
+static void format_into(char *out, size_t size, const char *format, va_list args)
+{
+    char text[sizeof((shoal_err *)0)->message];
+    if (size > sizeof text)
+        size = sizeof text;
+    int length = vsnprintf(text, size, format, args);
+    size_t end = length < 0 ? 0 : (size_t)length;
+    if (end >= size)
+        end = utf8_cut(text, size - 1);
+    memcpy(out, text, end);
+    out[end] = '\0';
+}
+
+shoal_status base_err(shoal_err *err, shoal_status code, const char *format, ...)
+{
+    if (err == NULL)
+        return code;
+    va_list args;
+    va_start(args, format);
+    format_into(err->message, sizeof err->message, format, args);
+    va_end(args);
+    err->code = code;
+    err->where[0] = '\0';
+    err->hint[0] = '\0';
+    return code;
+}
+
+void base_err_where(shoal_err *err, const char *format, ...)
+{
+    if (err == NULL)
+        return;
+    va_list args;
+    va_start(args, format);
+    format_into(err->where, sizeof err->where, format, args);
+    va_end(args);
+}
+
+void base_err_hint(shoal_err *err, const char *format, ...)
+{
+    if (err == NULL)
+        return;
+    va_list args;
+    va_start(args, format);
+    format_into(err->hint, sizeof err->hint, format, args);
+    va_end(args);
+}
+
+shoal_status base_err_nomem(shoal_err *err, const char *what)
+{
+    return base_err(err, SHOAL_E_NOMEM, "out of memory while %s", what);
+}
+
+_Noreturn void base_assert_failed(const char *expression, const char *file, int line)
+{
+    (void)fprintf(stderr, "shoal: a mistake in Shoal: '%s' does not hold at %s:%d\n", expression,
+                  file, line);
+    abort();
+}

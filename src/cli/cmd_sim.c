@@ -1,0 +1,609 @@
+/* cmd_sim.c - `shoal sim`: replay a trace under policies, side by side, and say what each would
+ * have done. */
+#include "cli/cli.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/event.h"
+#include "base/text.h"
+#include "cli/columns.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "cli/sim_show.h"
+#include "shoal/version.h"
+#include "sim/choice.h"
+#include "sim/cluster_load.h"
+#include "sim/report.h"
+#include "sim/run.h"
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { RUNS_MAX = 32, TEXT_MAX = 64 << 20 };
+
+struct values {
+    const char *cluster, *policy, *profiles, *report, *job, *events;
+    uint32_t format;
+    double round_s, restart_s, lease_s, node_mtbf_s, node_repair_s, checkpoint_s, interference;
+    bool job_failures;
+    uint64_t seed, threads;
+    struct base_opt_list sets;
+};
+
+/* One policy with its knobs, and what came of it. */
+struct one_run {
+    struct sim_choice choice;
+    struct sim_opts opts;
+    struct sim_result *result;
+    shoal_status status;
+    shoal_err err;
+};
+
+struct work {
+    struct cli_context *cx;
+    const struct values *v;
+    struct sched_cluster cluster;
+    struct sim_trace *trace;
+    struct base_buf words; /* the policy list, cut at its commas and colons */
+    struct one_run runs[RUNS_MAX];
+    const struct sim_result *results[RUNS_MAX]; /* of the runs, once all are done */
+    size_t run_count;
+    uint32_t story_job;
+    atomic_uint_fast64_t done;
+    FILE *events;
+    char *events_part; /* written here, renamed when whole; NULL: a device or pipe, written in place
+                        */
+};
+
+/* ---- policies and knobs ---- */
+
+static bool knows(const struct sched_policy *p, const char *set)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(set, "="), set);
+    return base_opt_find(p->opts, p->opt_count, name) != NULL ||
+           base_opt_find(sched_place_rows, sched_place_row_count, name) != NULL;
+}
+
+/* A --set goes to every policy that has the knob; one that none has is a mistake. */
+static shoal_status spread_sets(struct work *w, shoal_err *err)
+{
+    for (size_t i = 0; i < w->v->sets.count; i++) {
+        const char *set = w->v->sets.items[i];
+        size_t taken = 0;
+        for (size_t r = 0; r < w->run_count; r++)
+            if (knows(w->runs[r].choice.policy, set) &&
+                w->runs[r].choice.set_count < SIM_SETS_MAX) {
+                w->runs[r].choice.sets[w->runs[r].choice.set_count++] = set;
+                taken++;
+            }
+        if (taken == 0) {
+            base_err(err, SHOAL_E_INVAL, "no policy here has a knob '%.*s'", (int)strcspn(set, "="),
+                     set);
+            base_err_hint(err, "'shoal policy show %s' lists its knobs",
+                          w->runs[0].choice.policy->name);
+            return SHOAL_E_INVAL;
+        }
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status parse_policies(struct work *w, shoal_err *err)
+{
+    base_buf_puts(&w->words, w->v->policy);
+    if (base_buf_status(&w->words) != SHOAL_OK)
+        return base_err_nomem(err, "reading the policies");
+    for (char *p = w->words.data; p != NULL;) {
+        char *comma = strchr(p, ',');
+        if (comma != NULL)
+            *comma = '\0';
+        if (w->run_count == RUNS_MAX)
+            return base_err(err, SHOAL_E_INVAL, "more than %d policies at once", RUNS_MAX);
+        shoal_status st = sim_choice_parse(p, &w->runs[w->run_count].choice, err);
+        if (st != SHOAL_OK)
+            return st;
+        w->run_count++;
+        p = comma != NULL ? comma + 1 : NULL;
+    }
+    return spread_sets(w, err);
+}
+
+/* ---- inputs ---- */
+
+static shoal_status find_story_job(struct work *w, shoal_err *err)
+{
+    const char *near = NULL;
+    size_t distance = 4;
+
+    w->story_job = SIM_NONE;
+    if (w->v->job == NULL)
+        return SHOAL_OK;
+    for (size_t i = 0; i < w->trace->job_count; i++) {
+        const char *name = w->trace->jobs[i].name;
+        if (strcmp(name, w->v->job) == 0) {
+            w->story_job = (uint32_t)i;
+            return SHOAL_OK;
+        }
+        size_t d = i < 10000 ? base_edit_distance(name, w->v->job) : distance;
+        if (d < distance) {
+            near = name;
+            distance = d;
+        }
+    }
+    base_err(err, SHOAL_E_NOTFOUND, "no job '%s' in the trace", w->v->job);
+    if (near != NULL)
+        base_err_hint(err, "did you mean '%s'?", near);
+    return SHOAL_E_NOTFOUND;
+}
+
+/* ---- running ---- */
+
+static shoal_status events_failed(const struct work *w, int code, shoal_err *err)
+{
+    const char *why = strerror(code);
+
+    return base_err(err, SHOAL_E_IO, "cannot write events to '%s': %c%s", w->v->events,
+                    tolower((unsigned char)why[0]), why[0] != '\0' ? why + 1 : "");
+}
+
+static shoal_status write_event(void *ctx, const char *line, size_t size, shoal_err *err)
+{
+    struct work *w = ctx;
+
+    if (fwrite(line, 1, size, w->events) != size)
+        return events_failed(w, errno, err);
+    return SHOAL_OK;
+}
+
+static shoal_status open_events(struct work *w, shoal_err *err)
+{
+    if (w->v->events == NULL)
+        return SHOAL_OK;
+    if (w->run_count != 1)
+        return base_err(err, SHOAL_E_INVAL, "--events takes one policy, not %zu", w->run_count);
+    struct stat old;
+    if (stat(w->v->events, &old) != 0 || S_ISREG(old.st_mode)) {
+        size_t size = strlen(w->v->events) + 6;
+        w->events_part = base_malloc(env_alloc(w->cx->env), size);
+        if (w->events_part == NULL)
+            return base_err_nomem(err, "opening the event log");
+        snprintf(w->events_part, size, "%s.part", w->v->events);
+    }
+    w->events = fopen(w->events_part != NULL ? w->events_part : w->v->events, "w");
+    return w->events != NULL ? SHOAL_OK : events_failed(w, errno, err);
+}
+
+static shoal_status close_events(struct work *w, bool keep, shoal_err *err)
+{
+    if (w->events == NULL)
+        return SHOAL_OK;
+    int code = fflush(w->events) != 0 ? errno : ferror(w->events) ? EIO : 0;
+    if (fclose(w->events) != 0 && code == 0)
+        code = errno;
+    w->events = NULL;
+    if (keep && code == 0 && w->events_part != NULL && rename(w->events_part, w->v->events) != 0)
+        code = errno;
+    if ((!keep || code != 0) && w->events_part != NULL)
+        remove(w->events_part);
+    return keep && code != 0 ? events_failed(w, code, err) : SHOAL_OK;
+}
+
+static void prepare_run(struct work *w, struct one_run *run)
+{
+    const struct values *v = w->v;
+
+    sim_opts_init(&run->opts);
+    run->opts.policy = run->choice.policy;
+    run->opts.sets = run->choice.sets;
+    run->opts.set_count = run->choice.set_count;
+    run->opts.round_s = v->round_s;
+    run->opts.restart_s = v->restart_s;
+    run->opts.lease_s = v->lease_s;
+    run->opts.interference = v->interference;
+    run->opts.node_mtbf_s = v->node_mtbf_s;
+    run->opts.node_repair_s = v->node_repair_s;
+    run->opts.job_failures = v->job_failures;
+    run->opts.checkpoint_s = v->checkpoint_s;
+    run->opts.seed = v->seed;
+    run->opts.record = v->report != NULL;
+    run->opts.story_job = w->story_job;
+    run->opts.done = &w->done;
+    run->opts.stop = cli_interrupt_flag();
+    if (w->events != NULL) {
+        run->opts.on_event = write_event;
+        run->opts.event_ctx = w;
+    }
+}
+
+static void run_one(void *ctx, size_t index)
+{
+    struct work *w = ctx;
+    struct one_run *run = &w->runs[index];
+
+    run->status = sim_run(w->cx->env, w->trace, &w->cluster, &run->opts, &run->result, &run->err);
+}
+
+static shoal_status run_all(struct work *w, shoal_err *err)
+{
+    for (size_t i = 0; i < w->run_count; i++)
+        prepare_run(w, &w->runs[i]);
+    struct cli_progress *progress =
+        cli_progress_start(w->cx, "sim", &w->done, (uint64_t)w->run_count * w->trace->job_count);
+    shoal_status st =
+        env_parallel(w->cx->env, w->run_count, (uint32_t)w->v->threads, run_one, w, err);
+    cli_progress_stop(progress);
+    for (size_t i = 0; i < w->run_count && st == SHOAL_OK; i++) {
+        const struct one_run *run = &w->runs[i];
+        w->results[i] = run->result;
+        if (run->status != SHOAL_OK) {
+            st = run->status;
+            *err = run->err;
+        } else {
+            const struct sim_metrics *m = &run->result->metrics;
+            base_log(&w->cx->log, BASE_LOG_DEBUG,
+                     "%s: %llu rounds, %.3f CPU s, %.3f of them deciding", run->result->policy,
+                     (unsigned long long)m->rounds, m->cpu_s, m->decision_s);
+        }
+    }
+    return st;
+}
+
+/* ---- output ---- */
+
+/* What the table does not say, and what to do next. */
+static void print_notes(const struct work *w)
+{
+    const struct sim_metrics *m = &w->runs[0].result->metrics;
+    const struct base_log *log = &w->cx->log;
+
+    if (m->rejected > 0)
+        base_log(log, BASE_LOG_WARN,
+                 "%llu of %llu jobs can never run on this cluster and were left out",
+                 (unsigned long long)m->rejected, (unsigned long long)m->jobs);
+    if (isnan(m->cost_usd))
+        base_log(
+            log, BASE_LOG_INFO,
+            "no cost: a GPU kind has no list price; give one, such as --cluster 4x8:%s:usd=2.10",
+            w->cluster.kinds[0].name);
+    if (w->v->report != NULL)
+        base_log(log, BASE_LOG_INFO, "report: %s", w->v->report);
+    else if (w->v->job == NULL)
+        base_log(log, BASE_LOG_INFO,
+                 "add --report out.html for pictures, --job NAME for the story of one job");
+}
+
+/* A word as a shell would read it back. */
+static void quote(struct base_buf *out, const char *word)
+{
+    bool plain = word[0] != '\0' &&
+                 strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "_-./,:=+@%") == strlen(word);
+
+    if (plain) {
+        base_buf_puts(out, word);
+        return;
+    }
+    base_buf_puts(out, "'");
+    for (; *word != '\0'; word++)
+        base_buf_puts(out, *word == '\'' ? "'\\''" : (char[]){*word, '\0'});
+    base_buf_puts(out, "'");
+}
+
+/* The command that repeats the run: every option that is not at its default. */
+static void format_command(const struct work *w, const char *const *args, size_t arg_count,
+                           struct base_buf *out);
+
+static shoal_status write_report(const struct work *w, const char *const *args, size_t arg_count,
+                                 shoal_err *err)
+{
+    struct base_buf page, command;
+
+    base_buf_init(&page, env_alloc(w->cx->env), TEXT_MAX);
+    base_buf_init(&command, env_alloc(w->cx->env), TEXT_MAX);
+    format_command(w, args, arg_count, &command);
+    shoal_status st = base_buf_status(&command);
+    struct sim_report_opts opts = {
+        .command = command.data, .seed = w->v->seed, .round_s = w->v->round_s};
+    st = st == SHOAL_OK ? sim_report(w->results, w->run_count, &opts, &page, err)
+                        : base_err_nomem(err, "writing the report");
+    if (st == SHOAL_OK)
+        st = env_write_whole(w->cx->env, w->v->report, page.data, page.size, err);
+    base_buf_fini(&page);
+    base_buf_fini(&command);
+    return st;
+}
+
+static void work_fini(struct work *w)
+{
+    for (size_t i = 0; i < w->run_count; i++)
+        sim_result_free(w->runs[i].result);
+    sim_trace_free(w->trace);
+    sched_cluster_fini(&w->cluster);
+    base_buf_fini(&w->words);
+    base_free(env_alloc(w->cx->env), w->events_part);
+    base_free(env_alloc(w->cx->env), w);
+}
+
+/* Seconds since *began, which moves to now. */
+static double lap(shoal_env *env, uint64_t *began)
+{
+    uint64_t now = env_now_ns(env);
+    double seconds = (double)(now - *began) * 1e-9;
+
+    *began = now;
+    return seconds;
+}
+
+static shoal_status prepare(struct work *w, const char *const *args, size_t arg_count,
+                            shoal_err *err)
+{
+    shoal_env *env = w->cx->env;
+    uint64_t began = env_now_ns(env);
+
+    shoal_status st = parse_policies(w, err);
+    if (st == SHOAL_OK)
+        st = sim_cluster_load(env, w->v->cluster, &w->cluster, err);
+    if (st == SHOAL_OK)
+        st = sim_trace_load(env, args, arg_count, (enum sim_format)w->v->format, &w->trace, err);
+    if (st != SHOAL_OK)
+        return st;
+    base_log(&w->cx->log, BASE_LOG_DEBUG, "read %zu jobs (%s) in %.3f s", w->trace->job_count,
+             w->trace->format, lap(env, &began));
+    if (w->trace->skipped > 0)
+        base_log(&w->cx->log, BASE_LOG_WARN,
+                 "%llu lines of the trace were left out, see docs/formats.md",
+                 (unsigned long long)w->trace->skipped);
+    st = sim_trace_bind(env, w->trace, &w->cluster, w->v->profiles, err);
+    base_log(&w->cx->log, BASE_LOG_DEBUG, "bound them to %u GPUs of %u kinds in %.3f s",
+             w->cluster.gpus, w->cluster.kind_count, lap(env, &began));
+    return st == SHOAL_OK ? find_story_job(w, err) : st;
+}
+
+static int run(struct cli_context *cx, const void *values, const char *const *args,
+               size_t arg_count)
+{
+    shoal_err err = SHOAL_ERR_INIT;
+    struct work *w = base_calloc(env_alloc(cx->env), 1, sizeof *w);
+    int rc = 0;
+
+    if (w == NULL)
+        return cli_fail(cx, base_err_nomem(&err, "starting"), &err);
+    w->cx = cx;
+    w->v = values;
+    base_buf_init(&w->words, env_alloc(cx->env), 1 << 16);
+    shoal_status st = prepare(w, args, arg_count, &err);
+    cli_interrupt_start(); /* from here on there are files to tidy up */
+    if (st == SHOAL_OK)
+        st = open_events(w, &err);
+    if (st == SHOAL_OK)
+        st = run_all(w, &err);
+    shoal_status closed = close_events(w, st == SHOAL_OK, st == SHOAL_OK ? &err : NULL);
+    st = st == SHOAL_OK ? closed : st;
+    if (st == SHOAL_OK && w->v->report != NULL)
+        st = write_report(w, args, arg_count, &err);
+    cli_interrupt_stop();
+    if (st != SHOAL_OK)
+        rc = cli_fail(cx, st, &err);
+    else if (cx->json)
+        rc = cli_sim_json(cx, w->results, w->run_count, w->v->seed);
+    else if (w->v->job != NULL)
+        cli_sim_story(cx, w->results, w->run_count);
+    else
+        rc = cli_sim_table(cx, w->results, w->run_count);
+    if (rc == 0 && !cx->json)
+        print_notes(w);
+    work_fini(w);
+    if (st == SHOAL_E_CANCELLED) {
+        fflush(cx->out);
+        cli_interrupt_raise();
+    }
+    return rc;
+}
+
+static const struct base_opt rows[] = {
+    {.name = "cluster",
+     .letter = 'c',
+     .type = BASE_OPT_STR,
+     .meta = "SPEC",
+     .fallback = "16x4:t4",
+     .complete = "file",
+     .help = "machines as nodes x GPUs : kind, such as 6x4:t4,2x8:a100, or a file of such groups",
+     .offset = offsetof(struct values, cluster)},
+    {.name = "policy",
+     .letter = 'p',
+     .type = BASE_OPT_STR,
+     .meta = "NAME",
+     .fallback = "fifo,srtf,las,tiresias",
+     .complete = "policy",
+     .help = "policies to compare, with commas; knobs after colons: fifo,fifo:backfill=easy; see "
+             "'shoal policy list'",
+     .offset = offsetof(struct values, policy)},
+    {.name = "set",
+     .type = BASE_OPT_LIST,
+     .meta = "KEY=VALUE",
+     .complete = "knob",
+     .help = "a knob for every policy here that has it, see 'shoal policy show'",
+     .offset = offsetof(struct values, sets)},
+    {.name = "profiles",
+     .type = BASE_OPT_STR,
+     .meta = "PATH",
+     .complete = "file",
+     .help = "speeds of models: a throughput table (.json) or a folder of profiles",
+     .offset = offsetof(struct values, profiles)},
+    {.name = "format",
+     .type = BASE_OPT_CHOICE,
+     .meta = "NAME",
+     .fallback = "auto",
+     .choices = sim_format_names,
+     .help = "format of the trace: auto, shoal, gavel, pollux, philly or alibaba",
+     .offset = offsetof(struct values, format)},
+    {.name = "round",
+     .letter = 'r',
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "60s",
+     .min = 1,
+     .max = 1e7,
+     .help = "time between two decisions",
+     .offset = offsetof(struct values, round_s)},
+    {.name = "restart",
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "30s",
+     .min = 0,
+     .max = 1e7,
+     .help = "time a job needs after a start or a move before it makes progress",
+     .offset = offsetof(struct values, restart_s)},
+    {.name = "lease",
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "0s",
+     .min = 0,
+     .max = 1e9,
+     .help = "a job that was placed is not moved for this long",
+     .offset = offsetof(struct values, lease_s)},
+    {.name = "interference",
+     .type = BASE_OPT_F64,
+     .meta = "SHARE",
+     .fallback = "0",
+     .min = 0,
+     .max = 0.99,
+     .help = "speed lost by jobs that span nodes and meet another such job on one",
+     .offset = offsetof(struct values, interference)},
+    {.name = "node-mtbf",
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "0s",
+     .min = 0,
+     .max = 1e10,
+     .help = "mean time between failures of a node; 0: nodes do not fail",
+     .offset = offsetof(struct values, node_mtbf_s)},
+    {.name = "node-repair",
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "2h",
+     .min = 1,
+     .max = 1e9,
+     .help = "mean time until a failed node is back",
+     .offset = offsetof(struct values, node_repair_s)},
+    {.name = "job-failures",
+     .type = BASE_OPT_FLAG,
+     .help = "jobs fail by class, with the shapes of the Philly study",
+     .offset = offsetof(struct values, job_failures)},
+    {.name = "checkpoint",
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "0s",
+     .min = 0,
+     .max = 1e9,
+     .help = "a failure loses at most this much work; 0: none",
+     .offset = offsetof(struct values, checkpoint_s)},
+    {.name = "seed",
+     .letter = 's',
+     .type = BASE_OPT_U64,
+     .meta = "N",
+     .fallback = "1",
+     .help = "seed of everything drawn: failures, and policies that draw",
+     .offset = offsetof(struct values, seed)},
+    {.name = "threads",
+     .letter = 't',
+     .type = BASE_OPT_U64,
+     .meta = "N",
+     .fallback = "0",
+     .min = 0,
+     .max = 1024,
+     .help = "policies run at the same time; 0: one per core",
+     .offset = offsetof(struct values, threads)},
+    {.name = "job",
+     .letter = 'j',
+     .type = BASE_OPT_STR,
+     .meta = "NAME",
+     .help = "tell the story of one job: when it waited and why, where it ran, what it cost",
+     .offset = offsetof(struct values, job)},
+    {.name = "report",
+     .type = BASE_OPT_STR,
+     .meta = "FILE",
+     .complete = "file",
+     .help = "write an HTML page with pictures",
+     .offset = offsetof(struct values, report)},
+    {.name = "events",
+     .type = BASE_OPT_STR,
+     .meta = "FILE",
+     .complete = "file",
+     .help = "write everything that happened as JSON lines (one policy)",
+     .offset = offsetof(struct values, events)},
+};
+
+static void format_command(const struct work *w, const char *const *args, size_t arg_count,
+                           struct base_buf *out)
+{
+    struct values plain = {0};
+    struct base_buf mine, usual;
+
+    base_opt_defaults(rows, BASE_COUNT(rows), &plain);
+    base_buf_init(&mine, out->alloc, 1 << 16);
+    base_buf_init(&usual, out->alloc, 1 << 16);
+    base_buf_puts(out, "shoal sim");
+    for (size_t i = 0; i < arg_count; i++) {
+        base_buf_puts(out, " ");
+        quote(out, args[i]);
+    }
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        const struct base_opt *row = &rows[i];
+        if (row->type == BASE_OPT_LIST)
+            continue;
+        base_buf_clear(&mine);
+        base_buf_clear(&usual);
+        base_opt_format(row, w->v, &mine);
+        base_opt_format(row, &plain, &usual);
+        if (mine.size == 0 ||
+            (mine.size == usual.size && memcmp(mine.data, usual.data, mine.size) == 0))
+            continue;
+        base_buf_printf(out, " --%s", row->name);
+        if (row->type != BASE_OPT_FLAG) {
+            base_buf_puts(out, " ");
+            quote(out, mine.data);
+        }
+    }
+    for (size_t i = 0; i < w->v->sets.count; i++) {
+        base_buf_puts(out, " --set ");
+        quote(out, w->v->sets.items[i]);
+    }
+    base_buf_fini(&mine);
+    base_buf_fini(&usual);
+}
+
+const struct cli_command cli_cmd_sim = {
+    .name = "sim",
+    .usage = "[options] TRACE...",
+    .summary = "Replay a job trace under scheduling policies and compare what each would do.",
+    .description =
+        "The trace is read whole first; a bad line stops with file, line and column. Formats are "
+        "recognised by their "
+        "first line: Shoal's own CSV, Gavel, Pollux and Sia, the Philly list, Alibaba 2023. '-' is "
+        "standard input. "
+        "Jobs that state a model instead of a duration need --profiles.\n\n"
+        "Columns: JCT is completion time, from submission to end; RHO compares it with the time "
+        "the job would take "
+        "alone on its share of the cluster, 1 or less is fair, WORST is the worst job, UNFAIR the "
+        "share of jobs above "
+        "1; BUSY is the share of GPU time held by jobs; DECIDES is the median time of one "
+        "decision.\n\n"
+        "A job that asks for more GPUs of one kind than the cluster has is rejected when it "
+        "arrives, counted, and left "
+        "out of the figures. The same trace, options and seed give the same events, byte for byte.",
+    .example = "sim --cluster 6x4:t4,2x8:a100 --policy las,srtf jobs.csv",
+    .opts = rows,
+    .opt_count = BASE_COUNT(rows),
+    .values_size = sizeof(struct values),
+    .arg_min = 1,
+    .arg_max = 4096,
+    .arg_complete = "file",
+    .json = true,
+    .run = run,
+};

@@ -1,0 +1,135 @@
+/* fail.c - saying once what went wrong: a line for people on stderr, or one JSON object on stdout
+ * under --json.
+ *
+ * The same five fields in both: code, message, where, hint, action. Tests: tests/cli. */
+#include "cli/cli.h"
+
+#include "base/err.h"
+#include <stdarg.h>
+#include <string.h>
+
+enum { LINE_MAX_BYTES = 4096 };
+
+static void print_json(const struct cli_context *cx, const shoal_err *err)
+{
+    struct base_buf buf;
+
+    base_buf_init(&buf, &base_alloc_libc, 16 * LINE_MAX_BYTES);
+    base_buf_puts(&buf, "{\"v\":1,\"error\":{\"code\":");
+    base_buf_json_string(&buf, shoal_status_name(err->code));
+    base_buf_puts(&buf, ",\"message\":");
+    base_buf_json_string(&buf, err->message);
+    base_buf_puts(&buf, ",\"where\":");
+    base_buf_json_string(&buf, err->where);
+    base_buf_puts(&buf, ",\"hint\":");
+    base_buf_json_string(&buf, err->hint);
+    base_buf_puts(&buf, ",\"action\":");
+    base_buf_json_string(&buf, shoal_action_text(shoal_status_action(err->code)));
+    base_buf_puts(&buf, "}}\n");
+    if (base_buf_status(&buf) == SHOAL_OK)
+        fwrite(buf.data, 1, buf.size, cx->out);
+    else
+        fputs("{\"v\":1,\"error\":{\"code\":\"SHOAL_E_NOMEM\",\"message\":\"out of "
+              "memory\",\"where\":\"\","
+              "\"hint\":\"\",\"action\":\"retry elsewhere\"}}\n",
+              cx->out);
+    base_buf_fini(&buf);
+}
+
+/* True when the message already names the place, give or take quotes. */
+static bool names_place(const char *message, const char *where)
+{
+    char plain[sizeof((shoal_err *)0)->message];
+    size_t n = 0;
+
+    for (const char *p = message; *p != '\0' && n + 1 < sizeof plain; p++)
+        if (*p != '\'')
+            plain[n++] = *p;
+    plain[n] = '\0';
+    return strstr(plain, where) != NULL || strstr(message, where) != NULL;
+}
+
+/* User strings in a message must not drive the terminal. */
+static void put_clean(FILE *out, const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++)
+        putc(*p < 0x20 || *p == 0x7f ? '?' : *p, out);
+}
+
+static void put_joined(FILE *out, const char *before, const char *text)
+{
+    size_t length = strlen(before);
+
+    fputs(length > 0 && before[length - 1] == '?' ? " " : "; ", out);
+    put_clean(out, text);
+}
+
+static void print_text(const struct cli_context *cx, const shoal_err *err, bool usage)
+{
+    const char *space = cx->topic[0] == '\0' ? "" : " ";
+    char see[100];
+    const char *last = err->message;
+
+    fprintf(cx->err, "shoal%s%s: ", space, cx->topic);
+    if (err->where[0] != '\0' && !names_place(err->message, err->where)) {
+        put_clean(cx->err, err->where);
+        fputs(": ", cx->err);
+    }
+    put_clean(cx->err, err->message);
+    if (err->hint[0] != '\0') {
+        put_joined(cx->err, last, err->hint);
+        last = err->hint;
+    }
+    if (usage) {
+        snprintf(see, sizeof see, "see 'shoal%s%s --help'", space, cx->topic);
+        put_joined(cx->err, last, see);
+    }
+    putc('\n', cx->err);
+}
+
+static int report(const struct cli_context *cx, const shoal_err *err, bool usage)
+{
+    if (cx->json)
+        print_json(cx, err);
+    else
+        print_text(cx, err, usage);
+    return usage ? 2 : 1;
+}
+
+int cli_fail(const struct cli_context *cx, shoal_status status, const shoal_err *err)
+{
+    shoal_err own = SHOAL_ERR_INIT;
+
+    if (err != NULL && err->message[0] != '\0')
+        own = *err;
+    else
+        base_err(&own, status, "%s", shoal_status_text(status));
+    own.code = status;
+    return report(cx, &own, status == SHOAL_E_INVAL);
+}
+
+int cli_usage_err(const struct cli_context *cx, const shoal_err *err)
+{
+    return report(cx, err, true);
+}
+
+int cli_usage(const struct cli_context *cx, const char *format, ...)
+{
+    shoal_err err = SHOAL_ERR_INIT;
+    va_list args;
+
+    err.code = SHOAL_E_INVAL;
+    va_start(args, format);
+    vsnprintf(err.message, sizeof err.message, format, args);
+    va_end(args);
+    return report(cx, &err, true);
+}
+
+int cli_print(const struct cli_context *cx, const struct base_buf *buf)
+{
+    if (base_buf_status(buf) != SHOAL_OK)
+        return cli_fail(cx, base_buf_status(buf), NULL);
+    if (buf->size > 0)
+        fwrite(buf->data, 1, buf->size, cx->out);
+    return 0;
+}

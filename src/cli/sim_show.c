@@ -1,0 +1,196 @@
+/* sim_show.c - the results of simulated policies as JSON lines, as a table, and as stories. */
+#include "cli/sim_show.h"
+
+#include "base/assert.h"
+#include "base/event.h"
+#include "base/text.h"
+#include "cli/columns.h"
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { TEXT_MAX = 64 << 20 };
+
+static void json_number(struct base_buf *out, const char *name, double value)
+{
+    base_buf_printf(out, ",\"%s\":", name);
+    base_json_f64(out, value);
+}
+
+static void json_result(const struct sim_result *r, uint64_t seed, struct base_buf *out)
+{
+    const struct sim_metrics *m = &r->metrics;
+    const struct {
+        const char *name;
+        double value;
+    } fields[] = {
+        {"jobs", (double)m->jobs},
+        {"avg_jct_s", m->avg_jct_s},
+        {"p50_jct_s", m->p50_jct_s},
+        {"p99_jct_s", m->p99_jct_s},
+        {"makespan_s", m->makespan_s},
+        {"avg_rho", m->avg_rho},
+        {"worst_rho", m->worst_rho},
+        {"unfair_share", m->unfair_share},
+        {"utilization", m->utilization},
+        {"cost_usd", m->cost_usd},
+        {"rounds", (double)m->rounds},
+        {"decision_ms_p50", m->decision_ms_p50},
+        {"decision_ms_p99", m->decision_ms_p99},
+        {"wall_s", m->wall_s},
+        {"cpu_s", m->cpu_s},
+        {"job_rounds", (double)m->job_rounds},
+        {"finished", (double)m->finished},
+        {"failed", (double)m->failed},
+        {"rejected", (double)m->rejected},
+        {"avg_wait_s", m->avg_wait_s},
+        {"restarts", (double)m->restarts},
+        {"lost_gpu_s", m->lost_gpu_s},
+        {"node_failures", (double)m->node_failures},
+        {"job_failures", (double)m->job_failures},
+        {"seed", (double)seed},
+    };
+
+    base_buf_puts(out, "{\"v\":1,\"policy\":");
+    base_buf_json_string(out, r->policy);
+    for (size_t i = 0; i < BASE_COUNT(fields); i++)
+        json_number(out, fields[i].name, fields[i].value);
+    base_buf_puts(out, ",\"worst_rho_job\":");
+    if (m->worst_rho_job == SIM_NONE)
+        base_buf_puts(out, "null");
+    else
+        base_buf_json_string(out, r->trace->jobs[m->worst_rho_job].name);
+    base_buf_puts(out, ",\"wait_s\":{");
+    for (uint32_t i = 1; i < SCHED_WHY_COUNT; i++) {
+        base_buf_printf(out, "%s\"%s\":", i == 1 ? "" : ",",
+                        sched_reason_name((enum sched_reason)i));
+        base_json_f64(out, m->wait_by_reason_s[i]);
+    }
+    base_buf_puts(out, "}");
+    if (r->story.size > 0) {
+        base_buf_puts(out, ",\"story\":");
+        base_buf_json_string(out, r->story.data);
+    }
+    base_buf_puts(out, "}\n");
+}
+
+int cli_sim_json(const struct cli_context *cx, const struct sim_result *const *results,
+                 size_t count, uint64_t seed)
+{
+    struct base_buf out;
+
+    base_buf_init(&out, env_alloc(cx->env), TEXT_MAX);
+    for (size_t i = 0; i < count; i++)
+        json_result(results[i], seed, &out);
+    int rc = cli_print(cx, &out);
+    base_buf_fini(&out);
+    return rc;
+}
+
+/* One column of the table: how to show a metric, and which end is best. */
+struct shown {
+    const char *title;
+    size_t offset; /* of the double in struct sim_metrics */
+    enum { SHOW_TIME, SHOW_NUMBER, SHOW_PERCENT, SHOW_USD, SHOW_MS } how;
+    int best; /* -1 least, 1 most, 0 neither */
+};
+
+static const struct shown shown[] = {
+    {"AVG JCT", offsetof(struct sim_metrics, avg_jct_s), SHOW_TIME, -1},
+    {"P50", offsetof(struct sim_metrics, p50_jct_s), SHOW_TIME, -1},
+    {"P99", offsetof(struct sim_metrics, p99_jct_s), SHOW_TIME, -1},
+    {"MAKESPAN", offsetof(struct sim_metrics, makespan_s), SHOW_TIME, -1},
+    {"WAIT", offsetof(struct sim_metrics, avg_wait_s), SHOW_TIME, -1},
+    {"RHO", offsetof(struct sim_metrics, avg_rho), SHOW_NUMBER, -1},
+    {"WORST", offsetof(struct sim_metrics, worst_rho), SHOW_NUMBER, -1},
+    {"UNFAIR", offsetof(struct sim_metrics, unfair_share), SHOW_PERCENT, -1},
+    {"BUSY", offsetof(struct sim_metrics, utilization), SHOW_PERCENT, 1},
+    {"COST", offsetof(struct sim_metrics, cost_usd), SHOW_USD, -1},
+    {"DECIDES", offsetof(struct sim_metrics, decision_ms_p50), SHOW_MS, 0},
+};
+
+static double metric(const struct sim_result *r, const struct shown *s)
+{
+    return *(const double *)(const void *)((const char *)&r->metrics + s->offset);
+}
+
+static const char *show(double value, const struct shown *s, char *buf, size_t size)
+{
+    char count[32];
+
+    if (isnan(value)) {
+        snprintf(buf, size, "-");
+        return buf;
+    }
+    switch (s->how) {
+    case SHOW_TIME: return base_format_duration(value, buf, size);
+    case SHOW_NUMBER: snprintf(buf, size, value < 100 ? "%.2f" : "%.0f", value); break;
+    case SHOW_PERCENT: snprintf(buf, size, "%.0f %%", 100 * value); break;
+    case SHOW_USD:
+        snprintf(buf, size, "$%s", base_format_count((uint64_t)(value + 0.5), count, sizeof count));
+        break;
+    case SHOW_MS:
+        snprintf(buf, size, value < 0.1 ? "%.1f us" : "%.1f ms", value < 0.1 ? 1e3 * value : value);
+        break;
+    }
+    return buf;
+}
+
+/* Best when nobody shows better; bold only when it tells policies apart. */
+static bool is_best(const struct sim_result *const *results, size_t count, size_t run,
+                    const struct shown *s)
+{
+    char mine[48], other[48];
+    bool differs = false;
+
+    if (s->best == 0 || count < 2 || isnan(metric(results[run], s)))
+        return false;
+    show(metric(results[run], s), s, mine, sizeof mine);
+    for (size_t i = 0; i < count; i++) {
+        double d = (metric(results[i], s) - metric(results[run], s)) * s->best;
+        if (strcmp(show(metric(results[i], s), s, other, sizeof other), mine) != 0) {
+            differs = true;
+            if (d > 0)
+                return false;
+        }
+    }
+    return differs;
+}
+
+int cli_sim_table(const struct cli_context *cx, const struct sim_result *const *results,
+                  size_t count)
+{
+    struct cli_columns table;
+    char text[48];
+
+    cli_columns_init(&table, cx, "lrrrrrrrrrrr");
+    cli_columns_cell(&table, CLI_DIM, "POLICY");
+    for (size_t c = 0; c < BASE_COUNT(shown); c++)
+        cli_columns_cell(&table, CLI_DIM, "%s", shown[c].title);
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_result *r = results[i];
+        cli_columns_cell(&table, CLI_PLAIN, "%s", r->policy);
+        for (size_t c = 0; c < BASE_COUNT(shown); c++)
+            cli_columns_cell(&table, is_best(results, count, i, &shown[c]) ? CLI_BOLD : CLI_PLAIN,
+                             "%s", show(metric(r, &shown[c]), &shown[c], text, sizeof text));
+    }
+    int rc = cli_columns_print(&table);
+    cli_columns_fini(&table);
+    return rc;
+}
+
+void cli_sim_story(const struct cli_context *cx, const struct sim_result *const *results,
+                   size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_result *r = results[i];
+        if (count > 1) {
+            cli_styled(cx, CLI_BOLD, r->policy);
+            putc('\n', cx->out);
+        }
+        if (r->story.size > 0)
+            fwrite(r->story.data, 1, r->story.size, cx->out);
+        if (i + 1 < count)
+            putc('\n', cx->out);
+    }
+}

@@ -1,0 +1,77 @@
+/* term.c - see term.h. The locale is read from its variables; setlocale is never called, so numbers
+ * are always written with a point. Tests: tests/unit/cli/test_term.c. */
+#include "cli/term.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { WIDTH_PIPED = 80, WIDTH_MIN = 20 };
+
+static bool is_terminal(FILE *stream)
+{
+    int fd = fileno(stream); /* -1 for streams in memory */
+
+    return fd >= 0 && isatty(fd) == 1;
+}
+
+void cli_term_init(struct cli_context *cx)
+{
+    struct winsize size;
+
+    cx->terminal = is_terminal(cx->err);
+    cx->out_terminal = is_terminal(cx->out);
+    cx->width = WIDTH_PIPED;
+    if (cx->out_terminal && ioctl(fileno(cx->out), TIOCGWINSZ, &size) == 0 &&
+        size.ws_col >= WIDTH_MIN)
+        cx->width = size.ws_col;
+    cx->color = false;
+    cx->ascii = true;
+}
+
+static const char *variable(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text == NULL || *text == '\0' ? NULL : text;
+}
+
+static bool want_color(const struct cli_context *cx, uint32_t choice)
+{
+    const char *force = variable("CLICOLOR_FORCE");
+    const char *term = variable("TERM");
+
+    if (choice != CLI_COLOR_AUTO)
+        return choice == CLI_COLOR_ALWAYS;
+    if (variable("NO_COLOR") != NULL)
+        return false;
+    if (force != NULL && strcmp(force, "0") != 0)
+        return true;
+    return cx->out_terminal && term != NULL && strcmp(term, "dumb") != 0;
+}
+
+const char *cli_term_locale(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (variable(names[i]) != NULL)
+            return variable(names[i]);
+    return "C";
+}
+
+bool cli_term_utf8(void)
+{
+    const char *charset = strchr(cli_term_locale(), '.');
+
+    return charset != NULL &&
+           (strncasecmp(charset, ".utf-8", 6) == 0 || strncasecmp(charset, ".utf8", 5) == 0);
+}
+
+void cli_term_apply(struct cli_context *cx, const struct cli_common *common)
+{
+    cx->color = want_color(cx, common->color);
+    cx->ascii = common->ascii || !cli_term_utf8();
+}

@@ -1,0 +1,114 @@
+/* env.c - what both worlds share: dispatch, random streams and reading a file whole. Tests:
+ * tests/unit/env/test_env.c. */
+#include "env/env.h"
+
+#include "base/err.h"
+
+enum { READ_CHUNK_SIZE = 64 * 1024 };
+
+void shoal_env_free(shoal_env *env)
+{
+    if (env != NULL)
+        env->ops->free(env);
+}
+
+uint64_t env_now_ns(shoal_env *env)
+{
+    return env->ops->now_ns(env);
+}
+
+double env_wall_s(shoal_env *env)
+{
+    return env->ops->wall_s(env);
+}
+
+double env_cpu_s(shoal_env *env)
+{
+    return env->ops->cpu_s(env);
+}
+
+uint32_t env_cpu_count(shoal_env *env)
+{
+    return env->ops->cpu_count(env);
+}
+
+shoal_status env_open(shoal_env *env, const char *path, struct env_file **out_file, shoal_err *err)
+{
+    return env->ops->open(env, path, out_file, err);
+}
+
+shoal_status env_read(struct env_file *file, void *buf, size_t size, size_t *out_size,
+                      shoal_err *err)
+{
+    return file->env->ops->read(file, buf, size, out_size, err);
+}
+
+void env_close(struct env_file *file)
+{
+    if (file != NULL)
+        file->env->ops->close(file);
+}
+
+static shoal_status append_all(struct env_file *file, const char *path, struct base_buf *out,
+                               shoal_err *err)
+{
+    char chunk[READ_CHUNK_SIZE];
+    for (;;) {
+        size_t size = 0;
+        shoal_status st = env_read(file, chunk, sizeof chunk, &size, err);
+        if (st != SHOAL_OK)
+            return st;
+        base_buf_append(out, chunk, size); /* also when empty, so that data is a string */
+        st = base_buf_status(out);
+        if (st == SHOAL_E_LIMIT)
+            return base_err(err, st, "cannot read '%s': larger than %zu bytes", path,
+                            out->size_max);
+        if (st != SHOAL_OK)
+            return base_err_nomem(err, "reading a file");
+        if (size == 0)
+            return SHOAL_OK;
+    }
+}
+
+shoal_status env_read_whole(shoal_env *env, const char *path, struct base_buf *out, shoal_err *err)
+{
+    struct env_file *file = NULL;
+    shoal_status st = env_open(env, path, &file, err);
+    if (st != SHOAL_OK)
+        return st;
+    size_t size_before = out->size;
+    st = append_all(file, path, out, err);
+    if (st != SHOAL_OK && out->data != NULL) {
+        out->size = size_before;
+        out->data[size_before] = '\0';
+    }
+    env_close(file);
+    return st;
+}
+
+shoal_status env_write_whole(shoal_env *env, const char *path, const void *bytes, size_t size,
+                             shoal_err *err)
+{
+    return env->ops->write_whole(env, path, bytes, size, err);
+}
+
+shoal_status env_list(shoal_env *env, const char *path, struct base_buf *out_names, shoal_err *err)
+{
+    return env->ops->list(env, path, out_names, err);
+}
+
+bool env_fault(shoal_env *env, const char *point)
+{
+    return env->ops->fault(env, point);
+}
+
+void env_rand(const shoal_env *env, const char *name, struct base_rand *out)
+{
+    base_rand_init(out, env->seed, name);
+}
+
+shoal_status env_parallel(shoal_env *env, size_t count, uint32_t thread_max,
+                          void (*fn)(void *ctx, size_t index), void *ctx, shoal_err *err)
+{
+    return env->ops->parallel(env, count, thread_max, fn, ctx, err);
+}

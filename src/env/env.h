@@ -1,0 +1,101 @@
+/* env.h - the world as the rest of the library sees it (see shoal/env.h for the public part).
+ *
+ * Implementations: env_real.c (this machine) and env_sim.c (virtual clock, files in memory, faults
+ * by seed). Each fills a struct env_ops; nothing else in the library calls the operating system. */
+#ifndef ENV_ENV_H
+#define ENV_ENV_H
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/rand.h"
+#include "shoal/env.h"
+#include <stdbool.h>
+
+/* An open input; owner thread only. Implementations put more behind it. */
+struct env_file {
+    shoal_env *env;
+};
+
+struct env_ops {
+    uint64_t (*now_ns)(shoal_env *env);    /* monotonic; any thread */
+    double (*wall_s)(shoal_env *env);      /* seconds since 1970 UTC */
+    double (*cpu_s)(shoal_env *env);       /* CPU seconds of the calling thread */
+    uint32_t (*cpu_count)(shoal_env *env); /* at least 1 */
+    shoal_status (*open)(shoal_env *env, const char *path, struct env_file **out_file,
+                         shoal_err *err);
+    shoal_status (*read)(struct env_file *file, void *buf, size_t size, size_t *out_size,
+                         shoal_err *err);
+    void (*close)(struct env_file *file);
+    shoal_status (*write_whole)(shoal_env *env, const char *path, const void *bytes, size_t size,
+                                shoal_err *err);
+    shoal_status (*list)(shoal_env *env, const char *path, struct base_buf *out_names,
+                         shoal_err *err);
+    bool (*fault)(shoal_env *env, const char *point);
+    shoal_status (*parallel)(shoal_env *env, size_t count, uint32_t thread_max,
+                             void (*fn)(void *ctx, size_t index), void *ctx, shoal_err *err);
+    void (*free)(shoal_env *env);
+};
+
+struct shoal_env {
+    const struct env_ops *ops;
+    const struct base_alloc *alloc; /* where all memory comes from; tests replace it */
+    uint64_t seed;
+};
+
+static inline const struct base_alloc *env_alloc(const shoal_env *env)
+{
+    return env->alloc;
+}
+
+uint64_t env_now_ns(shoal_env *env);
+double env_wall_s(shoal_env *env);
+double env_cpu_s(shoal_env *env);
+uint32_t env_cpu_count(shoal_env *env);
+
+/* Opens for reading; "-" is standard input. A directory, a missing file or a refused one is an
+ * error in words. */
+SHOAL_MUST_USE shoal_status env_open(shoal_env *env, const char *path, struct env_file **out_file,
+                                     shoal_err *err);
+/* Up to `size` bytes; *out_size 0 means the end. Interrupted calls are retried. */
+SHOAL_MUST_USE shoal_status env_read(struct env_file *file, void *buf, size_t size,
+                                     size_t *out_size, shoal_err *err);
+void env_close(struct env_file *file); /* NULL is allowed */
+/* The whole file appended to `out` (whose size_max bounds it). */
+SHOAL_MUST_USE shoal_status env_read_whole(shoal_env *env, const char *path, struct base_buf *out,
+                                           shoal_err *err);
+
+/* Replaces `path` with the bytes, all or nothing: on failure the old file is as it was. "-" is
+ * standard output. */
+SHOAL_MUST_USE shoal_status env_write_whole(shoal_env *env, const char *path, const void *bytes,
+                                            size_t size, shoal_err *err);
+
+/* Names in a directory, sorted, each ended by NUL, appended to `out_names`. */
+SHOAL_MUST_USE shoal_status env_list(shoal_env *env, const char *path, struct base_buf *out_names,
+                                     shoal_err *err);
+
+/* True where the simulated world chose to misbehave at this point; always false in the real one. */
+bool env_fault(shoal_env *env, const char *point);
+
+/* The random stream `name` of this env's seed. */
+void env_rand(const shoal_env *env, const char *name, struct base_rand *out);
+
+/* Calls fn(ctx, 0..count-1), each once, on at most thread_max threads (0: one per CPU), and waits
+ * for all. The simulated env calls them in order on this thread. */
+SHOAL_MUST_USE shoal_status env_parallel(shoal_env *env, size_t count, uint32_t thread_max,
+                                         void (*fn)(void *ctx, size_t index), void *ctx,
+                                         shoal_err *err);
+
+/* As shoal_env_sim_new, with all of the world's own memory from `alloc`, which must outlive it. */
+SHOAL_MUST_USE shoal_status env_sim_new(const struct base_alloc *alloc, uint64_t seed,
+                                        shoal_env **out_env, shoal_err *err);
+
+/* Simulated env only: put a file, move the clock, and make a fault point fire with a probability.
+ */
+SHOAL_MUST_USE shoal_status env_sim_put(shoal_env *env, const char *path, const void *bytes,
+                                        size_t size);
+const struct base_buf *env_sim_find(shoal_env *env, const char *path); /* NULL when absent */
+void env_sim_advance(shoal_env *env, uint64_t ns);
+SHOAL_MUST_USE shoal_status env_sim_set_fault(shoal_env *env, const char *point,
+                                              double probability);
+
+#endif

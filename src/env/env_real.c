@@ -1,0 +1,478 @@
+/* env_real.c - this machine.
+ *
+ * Files are replaced whole: the bytes go to a new file in the same folder, are synced, and then
+ * take the old one's name, so a reader sees the old bytes or the new ones and a failure leaves the
+ * old. Links are followed first; devices and pipes are written in place. The process's signal
+ * handlers, umask and locale are left alone: SIGPIPE is held back on the writing thread only.
+ * Tests: tests/unit/env/test_env_real.c. */
+#include "base/assert.h"
+#include "base/err.h"
+#include "env/env.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { IO_SIZE_MAX = 1 << 30, TEMPORARY_TRIES = 100, THREADS_MAX = 1024 };
+
+struct real_file {
+    struct env_file file; /* first */
+    const struct base_alloc *alloc;
+    int fd;
+    char path[]; /* for messages */
+};
+
+/* --- errors in words --- */
+
+static shoal_status status_of_errno(int code)
+{
+    switch (code) {
+    case ENOMEM: return SHOAL_E_NOMEM;
+    case ENOENT:
+    case ENOTDIR: return SHOAL_E_NOTFOUND;
+    case EACCES:
+    case EPERM:
+    case EROFS: return SHOAL_E_DENIED;
+    case EISDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EINVAL: return SHOAL_E_INVAL;
+    case EFBIG:
+    case EMFILE:
+    case ENFILE: return SHOAL_E_LIMIT;
+    default: return SHOAL_E_IO;
+    }
+}
+
+/* The system's text in our style: lower case. Returns `text` or a constant. */
+static const char *errno_text(int code, char *text, size_t size)
+{
+    if (code == EISDIR)
+        return "it is a directory";
+    if (code == EPIPE)
+        return "the reader has closed it";
+    char scratch[128];
+    (void)snprintf(text, size, "%s", strerror_r(code, scratch, sizeof scratch));
+    if (text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z')
+        text[0] = (char)(text[0] - 'A' + 'a');
+    return text;
+}
+
+/* "cannot VERB 'path': reason" */
+static shoal_status fail(shoal_err *err, const char *verb, const char *path, int code)
+{
+    char text[128];
+    const char *reason = errno_text(code, text, sizeof text);
+    if (strcmp(path, "-") == 0) {
+        const char *name = strcmp(verb, "write") == 0 ? "standard output" : "standard input";
+        return base_err(err, status_of_errno(code), "cannot %s %s: %s", verb, name, reason);
+    }
+    return base_err(err, status_of_errno(code), "cannot %s '%s': %s", verb, path, reason);
+}
+
+/* --- clock and processors --- */
+
+static double clock_s(clockid_t clock)
+{
+    struct timespec t;
+    shoal_assert(clock_gettime(clock, &t) == 0);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static uint64_t real_now_ns(shoal_env *env)
+{
+    (void)env;
+    struct timespec t;
+    shoal_assert(clock_gettime(CLOCK_MONOTONIC, &t) == 0);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static double real_wall_s(shoal_env *env)
+{
+    (void)env;
+    return clock_s(CLOCK_REALTIME);
+}
+
+static double real_cpu_s(shoal_env *env)
+{
+    (void)env;
+    return clock_s(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static uint32_t real_cpu_count(shoal_env *env)
+{
+    (void)env;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (uint32_t)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more processors than the set can hold */
+    return online > 0 ? (uint32_t)online : 1;
+}
+
+/* --- reading --- */
+
+static int open_retrying(const char *path, int flags, mode_t mode)
+{
+    int fd = -1;
+    do
+        fd = open(path, flags | O_CLOEXEC | O_NOCTTY, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+static shoal_status real_open(shoal_env *env, const char *path, struct env_file **out_file,
+                              shoal_err *err)
+{
+    size_t path_size = strlen(path) + 1;
+    struct real_file *file = base_malloc(env->alloc, sizeof *file + path_size);
+    if (file == NULL)
+        return base_err_nomem(err, "opening a file");
+    file->file.env = env;
+    file->alloc = env->alloc;
+    memcpy(file->path, path, path_size);
+
+    bool is_stdin = strcmp(path, "-") == 0;
+    file->fd = is_stdin ? STDIN_FILENO : open_retrying(path, O_RDONLY, 0);
+    int code = errno;
+    struct stat info;
+    if (file->fd >= 0) {
+        if (fstat(file->fd, &info) != 0)
+            code = errno;
+        else if (S_ISDIR(info.st_mode))
+            code = EISDIR;
+        else {
+            *out_file = &file->file;
+            return SHOAL_OK;
+        }
+        if (!is_stdin)
+            (void)close(file->fd);
+    }
+    base_free(env->alloc, file);
+    return fail(err, "open", path, code);
+}
+
+static shoal_status real_read(struct env_file *base, void *buf, size_t size, size_t *out_size,
+                              shoal_err *err)
+{
+    struct real_file *file = (struct real_file *)base;
+    if (size > IO_SIZE_MAX)
+        size = IO_SIZE_MAX;
+    for (;;) {
+        ssize_t got = read(file->fd, buf, size);
+        if (got >= 0) {
+            *out_size = (size_t)got;
+            return SHOAL_OK;
+        }
+        if (errno != EINTR)
+            return fail(err, "read", file->path, errno);
+    }
+}
+
+static void real_close(struct env_file *base)
+{
+    struct real_file *file = (struct real_file *)base;
+    if (file->fd != STDIN_FILENO)
+        (void)close(file->fd);
+    base_free(file->alloc, file);
+}
+
+/* --- writing --- */
+
+/* All of the bytes, or the errno of the failure. */
+static int write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t put = write(fd, bytes, size < IO_SIZE_MAX ? size : IO_SIZE_MAX);
+        if (put < 0) {
+            if (errno == EINTR)
+                continue;
+            return errno;
+        }
+        bytes += put;
+        size -= (size_t)put;
+    }
+    return 0;
+}
+
+/* write_all without dying of SIGPIPE: the signal is blocked on this thread and, if our write raised
+ * it, taken back before it is unblocked. */
+static int write_all_quietly(int fd, const char *bytes, size_t size)
+{
+    sigset_t pipe_set, pending, old;
+    (void)sigemptyset(&pipe_set);
+    (void)sigaddset(&pipe_set, SIGPIPE);
+    (void)sigemptyset(&pending);
+    (void)sigpending(&pending);
+    bool was_pending = sigismember(&pending, SIGPIPE) == 1;
+    (void)pthread_sigmask(SIG_BLOCK, &pipe_set, &old);
+    int code = write_all(fd, bytes, size);
+    if (code == EPIPE && !was_pending) {
+        const struct timespec no_wait = {0, 0};
+        while (sigtimedwait(&pipe_set, NULL, &no_wait) < 0 && errno == EINTR)
+            continue;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return code;
+}
+
+/* Pipes, terminals and devices have no old content to keep. */
+static int write_in_place(const char *path, const char *bytes, size_t size)
+{
+    int fd = open_retrying(path, O_WRONLY, 0);
+    if (fd < 0)
+        return errno;
+    int code = write_all_quietly(fd, bytes, size);
+    if (close(fd) != 0 && code == 0 && errno != EINTR)
+        code = errno;
+    return code;
+}
+
+/* Creates a new file beside `path`; its name goes to `name`, which has room for PATH_MAX. */
+static int create_beside(shoal_env *env, const char *path, char *name, int *out_fd)
+{
+    const char *slash = strrchr(path, '/');
+    int folder_length = slash == NULL ? 0 : (int)(slash - path + 1);
+    uint64_t number = env_now_ns(env);
+    for (int i = 0; i < TEMPORARY_TRIES; i++) {
+        int length = snprintf(name, PATH_MAX, "%.*s.shoal-%ld-%llx", folder_length, path,
+                              (long)getpid(), (unsigned long long)number++);
+        if (length >= PATH_MAX)
+            return ENAMETOOLONG;
+        *out_fd = open_retrying(name, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        if (*out_fd >= 0)
+            return 0;
+        if (errno != EEXIST)
+            return errno;
+    }
+    return EEXIST;
+}
+
+/* A crash right after must not lose the new name. Failing here loses nothing that was there before.
+ */
+static void sync_folder_of(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        (void)snprintf(folder, sizeof folder, ".");
+    else
+        (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
+    int fd = open_retrying(folder, O_RDONLY | O_DIRECTORY, 0);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        (void)close(fd);
+    }
+}
+
+/* `old` is what is known about the file to replace, NULL when there is none. */
+static int replace(shoal_env *env, const char *path, const struct stat *old, const char *bytes,
+                   size_t size)
+{
+    char name[PATH_MAX];
+    int fd = -1;
+    int code = create_beside(env, path, name, &fd);
+    if (code != 0)
+        return code;
+    if (old != NULL)
+        (void)fchmod(fd, old->st_mode & 07777);
+    code = write_all(fd, bytes, size);
+    if (code == 0 && fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
+        code = errno; /* EINVAL, ENOTSUP: a file system that cannot sync */
+    if (close(fd) != 0 && code == 0 && errno != EINTR)
+        code = errno;
+    if (code == 0 && rename(name, path) != 0)
+        code = errno;
+    if (code != 0) {
+        (void)unlink(name);
+        return code;
+    }
+    sync_folder_of(path);
+    return 0;
+}
+
+static shoal_status real_write_whole(shoal_env *env, const char *path, const void *bytes,
+                                     size_t size, shoal_err *err)
+{
+    int code = 0;
+    struct stat old;
+    char target[PATH_MAX];
+    if (strcmp(path, "-") == 0)
+        code = write_all_quietly(STDOUT_FILENO, bytes, size);
+    else if (stat(path, &old) != 0)
+        code = errno == ENOENT ? replace(env, path, NULL, bytes, size) : errno;
+    else if (S_ISDIR(old.st_mode))
+        code = EISDIR;
+    else if (!S_ISREG(old.st_mode))
+        code = write_in_place(path, bytes, size);
+    else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 || realpath(path, target) == NULL)
+        code = errno;
+    else
+        code = replace(env, target, &old, bytes, size);
+    return code == 0 ? SHOAL_OK : fail(err, "write", path, code);
+}
+
+/* --- folders --- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* All names but "." and "..", each ended by NUL, into `names`; their number into *count. 0 or an
+ * errno. */
+static int collect_names(DIR *folder, struct base_buf *names, size_t *count)
+{
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(folder);
+        if (entry == NULL)
+            return errno;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        base_buf_append(names, entry->d_name, strlen(entry->d_name) + 1);
+        ++*count;
+    }
+}
+
+/* Appends `count` names to `out` in byte order. */
+static shoal_status append_sorted(shoal_env *env, const struct base_buf *names, size_t count,
+                                  struct base_buf *out)
+{
+    const char **sorted = base_calloc(env->alloc, count, sizeof *sorted);
+    if (sorted == NULL)
+        return SHOAL_E_NOMEM;
+    const char *name = names->data;
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = name;
+        name += strlen(name) + 1;
+    }
+    if (count > 1)
+        qsort(sorted, count, sizeof *sorted, compare_names);
+    size_t size_before = out->size;
+    for (size_t i = 0; i < count; i++)
+        base_buf_append(out, sorted[i], strlen(sorted[i]) + 1);
+    base_free(env->alloc, sorted);
+    if (base_buf_status(out) != SHOAL_OK)
+        out->size = size_before;
+    return base_buf_status(out);
+}
+
+static shoal_status real_list(shoal_env *env, const char *path, struct base_buf *out_names,
+                              shoal_err *err)
+{
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return fail(err, "list", path, errno);
+    struct base_buf names;
+    base_buf_init(&names, env->alloc, out_names->size_max);
+    size_t count = 0;
+    int code = collect_names(folder, &names, &count);
+    (void)closedir(folder);
+    shoal_status st = base_buf_status(&names);
+    if (code == 0 && st == SHOAL_OK)
+        st = append_sorted(env, &names, count, out_names);
+    base_buf_fini(&names);
+    if (code != 0)
+        return fail(err, "list", path, code);
+    if (st == SHOAL_E_LIMIT)
+        return base_err(err, st, "cannot list '%s': too many names", path);
+    return st == SHOAL_OK ? st : base_err_nomem(err, "listing a folder");
+}
+
+static bool real_fault(shoal_env *env, const char *point)
+{
+    (void)env;
+    (void)point;
+    return false;
+}
+
+/* --- threads --- */
+
+struct parallel_work {
+    void (*fn)(void *ctx, size_t index);
+    void *ctx;
+    size_t count;
+    atomic_size_t next;
+};
+
+static void *parallel_worker(void *arg)
+{
+    struct parallel_work *work = arg;
+    for (;;) {
+        size_t index = atomic_fetch_add_explicit(&work->next, 1, memory_order_relaxed);
+        if (index >= work->count)
+            return NULL;
+        work->fn(work->ctx, index);
+    }
+}
+
+/* The calling thread is one of the workers, so refused threads cost speed and nothing else. */
+static shoal_status real_parallel(shoal_env *env, size_t count, uint32_t thread_max,
+                                  void (*fn)(void *ctx, size_t index), void *ctx, shoal_err *err)
+{
+    uint32_t threads = real_cpu_count(env);
+    if (thread_max != 0 && thread_max < threads)
+        threads = thread_max;
+    if (threads > THREADS_MAX)
+        threads = THREADS_MAX;
+    if (threads > count)
+        threads = (uint32_t)count;
+    struct parallel_work work = {.fn = fn, .ctx = ctx, .count = count};
+    atomic_init(&work.next, 0);
+
+    pthread_t *others = NULL;
+    uint32_t started = 0;
+    if (threads > 1) {
+        others = base_calloc(env->alloc, threads - 1, sizeof *others);
+        if (others == NULL)
+            return base_err_nomem(err, "starting threads");
+        while (started < threads - 1 &&
+               pthread_create(&others[started], NULL, parallel_worker, &work) == 0)
+            started++;
+    }
+    (void)parallel_worker(&work);
+    for (uint32_t i = 0; i < started; i++)
+        shoal_assert(pthread_join(others[i], NULL) == 0);
+    base_free(env->alloc, others);
+    return SHOAL_OK;
+}
+
+static void real_free(shoal_env *env)
+{
+    base_free(&base_alloc_libc, env);
+}
+
+static const struct env_ops REAL_OPS = {
+    .now_ns = real_now_ns,
+    .wall_s = real_wall_s,
+    .cpu_s = real_cpu_s,
+    .cpu_count = real_cpu_count,
+    .open = real_open,
+    .read = real_read,
+    .close = real_close,
+    .write_whole = real_write_whole,
+    .list = real_list,
+    .fault = real_fault,
+    .parallel = real_parallel,
+    .free = real_free,
+};
+
+shoal_status shoal_env_real_new(shoal_env **out_env, shoal_err *err)
+{
+    shoal_env *env = base_calloc(&base_alloc_libc, 1, sizeof *env);
+    if (env == NULL)
+        return base_err_nomem(err, "starting");
+    *env = (shoal_env){.ops = &REAL_OPS, .alloc = &base_alloc_libc, .seed = 1};
+    *out_env = env;
+    return SHOAL_OK;
+}

@@ -1,0 +1,396 @@
+/* plan.c - one decision: who keeps, gets or shares which GPUs, and why the others wait.
+ *
+ * The GPUs that are still free are kept by books.c. Grants and reasons are stored densely, with one
+ * index per job, because most jobs of a long queue get neither. */
+#include "sched/plan.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "sched/books.h"
+#include <string.h>
+
+struct sched_plan {
+    const struct base_alloc *alloc;
+    const struct sched_cluster *cluster;
+    struct sched_place_opts opts;
+    const struct sched_snapshot *snap;
+    struct base_arena arena;
+    struct sched_books books;
+
+    uint32_t *grant_of, *why_of; /* per job: index + 1 into the dense arrays, 0: none */
+    size_t grant_of_cap, why_of_cap;
+    struct sched_grant *grants;
+    size_t grant_count, grant_cap;
+    struct sched_why *whys;
+    size_t why_count, why_cap;
+    enum sched_reason others;
+    uint32_t behind;     /* index of the job nobody may overtake */
+    shoal_status status; /* SHOAL_E_NOMEM once places could not be stored */
+};
+
+static const char *const locality_names[] = {"anywhere", "rack", "strict", NULL};
+
+const struct base_opt sched_place_rows[] = {
+    {.name = "locality",
+     .type = BASE_OPT_CHOICE,
+     .meta = "LEVEL",
+     .fallback = "anywhere",
+     .choices = locality_names,
+     .help = "how close a job's GPUs must be: anywhere, rack (one rack) or strict (fewest nodes)",
+     .offset = offsetof(struct sched_place_opts, locality)},
+    {.name = "relax",
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "0s",
+     .min = 0,
+     .max = 1e9,
+     .help = "after waiting this long a job asks for one level less, and again; 0: never",
+     .offset = offsetof(struct sched_place_opts, relax_s)},
+    {.name = "exclusive",
+     .type = BASE_OPT_FLAG,
+     .help = "at most one job that spans nodes on any node",
+     .offset = offsetof(struct sched_place_opts, exclusive)},
+    {.name = "upgrade",
+     .type = BASE_OPT_FLAG,
+     .fallback = "true",
+     .help = "a running job moves to a faster kind that is left free, when that saves time",
+     .offset = offsetof(struct sched_place_opts, upgrade)},
+};
+const size_t sched_place_row_count = BASE_COUNT(sched_place_rows);
+
+/* ---- life of a plan ---- */
+
+shoal_status sched_plan_new(const struct base_alloc *alloc, const struct sched_cluster *cluster,
+                            const struct sched_place_opts *opts, struct sched_plan **out_plan)
+{
+    struct sched_plan *plan = base_calloc(alloc, 1, sizeof *plan);
+
+    if (plan == NULL)
+        return SHOAL_E_NOMEM;
+    plan->alloc = alloc;
+    plan->cluster = cluster;
+    plan->opts = *opts;
+    shoal_status st = sched_books_init(&plan->books, alloc, cluster, opts->exclusive);
+    if (st != SHOAL_OK) {
+        base_free(alloc, plan);
+        return st;
+    }
+    base_arena_init(&plan->arena, alloc, 1 << 14);
+    *out_plan = plan;
+    return SHOAL_OK;
+}
+
+void sched_plan_free(struct sched_plan *plan)
+{
+    if (plan == NULL)
+        return;
+    sched_books_fini(&plan->books);
+    base_free(plan->alloc, plan->grant_of);
+    base_free(plan->alloc, plan->why_of);
+    base_free(plan->alloc, plan->grants);
+    base_free(plan->alloc, plan->whys);
+    base_arena_fini(&plan->arena);
+    base_free(plan->alloc, plan);
+}
+
+/* Every job's grant, one replacement of it, and its reason fit without further allocation: keep,
+ * share and wait cannot fail for memory. place can, where a gang's places do not fit into the
+ * arena; sched_plan_status says so. */
+static shoal_status reserve_jobs(struct sched_plan *plan, size_t count)
+{
+    const struct base_alloc *a = plan->alloc;
+
+    if (base_reserve(a, (void **)&plan->grant_of, &plan->grant_of_cap, count, sizeof(uint32_t)) !=
+            0 ||
+        base_reserve(a, (void **)&plan->why_of, &plan->why_of_cap, count, sizeof(uint32_t)) != 0 ||
+        base_reserve(a, (void **)&plan->grants, &plan->grant_cap, 2 * count,
+                     sizeof *plan->grants) != 0 ||
+        base_reserve(a, (void **)&plan->whys, &plan->why_cap, count, sizeof *plan->whys) != 0)
+        return SHOAL_E_NOMEM;
+    if (count > 0) {
+        memset(plan->grant_of, 0, count * sizeof *plan->grant_of);
+        memset(plan->why_of, 0, count * sizeof *plan->why_of);
+    }
+    return SHOAL_OK;
+}
+
+shoal_status sched_plan_begin(struct sched_plan *plan, const struct sched_snapshot *snap)
+{
+    shoal_status st = reserve_jobs(plan, snap->job_count);
+    if (st != SHOAL_OK)
+        return st;
+    plan->snap = snap;
+    plan->grant_count = plan->why_count = 0;
+    plan->others = SCHED_WHY_CAPACITY;
+    plan->behind = SCHED_JOB_NONE;
+    plan->status = SHOAL_OK;
+    base_arena_clear(&plan->arena);
+    sched_books_begin(&plan->books, snap);
+    return SHOAL_OK;
+}
+
+/* ---- granting ---- */
+
+static void grant(struct sched_plan *plan, size_t job, const struct sched_alloc *alloc, bool kept)
+{
+    shoal_assert(plan->grant_of[job] == 0 && plan->grant_count < plan->grant_cap);
+    plan->grants[plan->grant_count] =
+        (struct sched_grant){.alloc = *alloc, .partner = SCHED_JOB_NONE, .kept = kept};
+    plan->grant_of[job] = (uint32_t)++plan->grant_count;
+}
+
+/* The grant of the job it shares GPUs with now, if that was kept; its index goes to *out_index. */
+static const struct sched_grant *kept_partner(const struct sched_plan *plan,
+                                              const struct sched_job *j, size_t *out_index)
+{
+    const struct sched_snapshot *snap = plan->snap;
+    size_t lo = 0, hi = j->partner == SCHED_JOB_NONE ? 0 : snap->job_count;
+
+    while (lo < hi) { /* jobs are in order of id */
+        size_t mid = lo + (hi - lo) / 2;
+        if (snap->jobs[mid]->id < j->partner)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (j->partner == SCHED_JOB_NONE || lo == snap->job_count || snap->jobs[lo]->id != j->partner)
+        return NULL;
+    const struct sched_grant *g = sched_plan_grant(plan, lo);
+    *out_index = lo;
+    return g != NULL && g->kept ? g : NULL;
+}
+
+bool sched_plan_keep_shared(struct sched_plan *plan, size_t job)
+{
+    size_t with;
+
+    return plan->snap->jobs[job]->alloc.place_count > 0 &&
+           kept_partner(plan, plan->snap->jobs[job], &with) != NULL &&
+           sched_plan_share(plan, job, with);
+}
+
+bool sched_plan_keep(struct sched_plan *plan, size_t job)
+{
+    const struct sched_job *j = plan->snap->jobs[job];
+    const struct sched_alloc *a = &j->alloc;
+    size_t with;
+
+    if (a->place_count == 0 || plan->grant_of[job] != 0 || kept_partner(plan, j, &with) != NULL ||
+        !sched_books_fit(&plan->books, a))
+        return false;
+    sched_books_take(&plan->books, a);
+    grant(plan, job, a, true);
+    return true;
+}
+
+bool sched_plan_share(struct sched_plan *plan, size_t job, size_t with)
+{
+    if (plan->grant_of[with] == 0 || plan->grant_of[job] != 0 || job == with)
+        return false;
+    struct sched_grant *host = &plan->grants[plan->grant_of[with] - 1];
+    const struct sched_job *j = plan->snap->jobs[job];
+    if (host->partner != SCHED_JOB_NONE || j->gpus != host->alloc.gpus ||
+        (j->kinds >> host->alloc.kind & 1) == 0 ||
+        (plan->opts.exclusive && host->alloc.place_count > 1))
+        return false;
+
+    const struct sched_alloc *a = &j->alloc;
+    bool same = a->place_count == host->alloc.place_count && a->place_count > 0 &&
+                a->kind == host->alloc.kind &&
+                memcmp(a->places, host->alloc.places, a->place_count * sizeof *a->places) == 0;
+    host->partner = (uint32_t)job;
+    plan->grants[plan->grant_count] =
+        (struct sched_grant){.alloc = host->alloc, .partner = (uint32_t)with, .kept = same};
+    plan->grant_of[job] = (uint32_t)++plan->grant_count;
+    return true;
+}
+
+static enum sched_locality level_of(const struct sched_plan *plan, const struct sched_job *j)
+{
+    uint32_t level = plan->opts.locality;
+
+    if (plan->opts.relax_s > 0 && j->alloc.place_count == 0) {
+        double steps = (plan->snap->now_s - j->wait_since_s) / plan->opts.relax_s;
+        level = steps >= level ? 0 : level - (uint32_t)steps;
+    }
+    return (enum sched_locality)level;
+}
+
+static bool place_on(struct sched_plan *plan, size_t job, uint32_t kind, enum sched_fit fit)
+{
+    const struct sched_job *j = plan->snap->jobs[job];
+    struct sched_alloc a;
+
+    if (!sched_books_find(&plan->books, kind, j->gpus, level_of(plan, j), fit, &a))
+        return false;
+    struct sched_place *places = base_arena_alloc(&plan->arena, a.place_count * sizeof *places);
+    if (places == NULL) {
+        plan->status = SHOAL_E_NOMEM;
+        sched_books_give(&plan->books, &a);
+        return false;
+    }
+    memcpy(places, a.places, a.place_count * sizeof *places);
+    a.places = places;
+    grant(plan, job, &a, false);
+    return true;
+}
+
+bool sched_plan_place(struct sched_plan *plan, size_t job, int kind, enum sched_fit fit)
+{
+    const struct sched_job *j = plan->snap->jobs[job];
+    struct sched_why why = {.want = j->gpus, .kind = UINT16_MAX, .behind = UINT32_MAX};
+
+    if (plan->grant_of[job] != 0)
+        return false;
+    for (uint32_t i = 0; i < j->kind_count; i++) {
+        uint32_t k = j->kind_rank[i];
+        if (kind != SCHED_KIND_BEST && (int)k != kind)
+            continue;
+        if (place_on(plan, job, k, fit))
+            return true;
+        if (why.kind == UINT16_MAX || plan->books.kinds[k].free > why.free) {
+            why.kind = (uint16_t)k; /* the kind that came closest */
+            why.free = plan->books.kinds[k].free;
+        }
+    }
+    why.reason = why.free >= why.want ? SCHED_WHY_LOCALITY
+                 : why.free > 0       ? SCHED_WHY_GANG
+                                      : SCHED_WHY_CAPACITY;
+    sched_plan_wait(plan, job, why);
+    return false;
+}
+
+static bool worth_moving(const struct sched_plan *plan, const struct sched_job *j, uint32_t to)
+{
+    const struct sched_snapshot *snap = plan->snap;
+    double here =
+        sched_model_ideal_s(&j->model, snap->cluster, j->alloc.kind, j->gpus, j->progress);
+    double there = sched_model_ideal_s(&j->model, snap->cluster, to, j->gpus, j->progress);
+
+    return here - there > 2 * snap->restart_s;
+}
+
+size_t sched_plan_upgrade(struct sched_plan *plan, const uint32_t *jobs, size_t count,
+                          enum sched_fit fit)
+{
+    const struct sched_snapshot *snap = plan->snap;
+    size_t moved = 0;
+
+    for (size_t n = 0; n < count && plan->opts.upgrade && snap->cluster->kind_count > 1; n++) {
+        const struct sched_job *j = snap->jobs[jobs[n]];
+        const struct sched_grant *g = sched_plan_grant(plan, jobs[n]);
+        if (g == NULL || !g->kept || g->partner != SCHED_JOB_NONE || j->lease_until_s > snap->now_s)
+            continue;
+        for (uint32_t i = 0; i < j->kind_count && j->kind_rank[i] != j->alloc.kind; i++) {
+            uint32_t k = j->kind_rank[i];
+            if (plan->books.kinds[k].free < j->gpus || !worth_moving(plan, j, k))
+                continue;
+            uint32_t row = plan->grant_of[jobs[n]]; /* stays unused when a new grant replaces it */
+            plan->grant_of[jobs[n]] = 0;
+            sched_books_give(&plan->books, &j->alloc);
+            if (place_on(plan, jobs[n], k, fit)) {
+                moved++;
+                break;
+            }
+            sched_books_take(&plan->books, &j->alloc);
+            plan->grant_of[jobs[n]] = row;
+        }
+    }
+    return moved;
+}
+
+/* ---- reasons ---- */
+
+void sched_plan_wait(struct sched_plan *plan, size_t job, struct sched_why why)
+{
+    if (plan->why_of[job] == 0) {
+        shoal_assert(plan->why_count < plan->snap->job_count);
+        plan->why_of[job] = (uint32_t)++plan->why_count;
+    }
+    plan->whys[plan->why_of[job] - 1] = why;
+}
+
+void sched_plan_wait_others(struct sched_plan *plan, enum sched_reason reason, uint32_t behind)
+{
+    plan->others = reason;
+    plan->behind = behind;
+}
+
+/* The largest holders of the kind, largest first, ties by lowest id. */
+static void find_blockers(const struct sched_plan *plan, size_t job, struct sched_why *why)
+{
+    for (size_t i = 0; i < plan->snap->job_count; i++) {
+        if (plan->grant_of[i] == 0 || i == job)
+            continue;
+        const struct sched_grant *g = &plan->grants[plan->grant_of[i] - 1];
+        if (why->kind != UINT16_MAX && g->alloc.kind != why->kind)
+            continue;
+        uint32_t at = why->blocker_count;
+        while (at > 0 && why->blockers[at - 1].gpus < g->alloc.gpus)
+            at--;
+        if (at == SCHED_BLOCKERS_MAX)
+            continue;
+        if (why->blocker_count < SCHED_BLOCKERS_MAX)
+            why->blocker_count++;
+        for (uint32_t k = why->blocker_count - 1u; k > at; k--)
+            why->blockers[k] = why->blockers[k - 1];
+        why->blockers[at] =
+            (struct sched_blocker){.job = plan->snap->jobs[i]->id, .gpus = g->alloc.gpus};
+    }
+}
+
+struct sched_why sched_plan_why(const struct sched_plan *plan, size_t job, bool blockers)
+{
+    const struct sched_job *j = plan->snap->jobs[job];
+    struct sched_why why = {.reason = SCHED_WHY_NONE, .behind = UINT32_MAX};
+
+    if (plan->grant_of[job] != 0)
+        return why;
+    if (plan->why_of[job] != 0) {
+        why = plan->whys[plan->why_of[job] - 1];
+    } else {
+        why.reason = (uint8_t)plan->others;
+        if (plan->behind != SCHED_JOB_NONE && plan->behind != job)
+            why.behind = plan->snap->jobs[plan->behind]->id;
+        why.want = j->gpus;
+        why.kind = j->kind_count > 0 ? j->kind_rank[0] : UINT16_MAX;
+        why.free = j->kind_count > 0 ? plan->books.kinds[why.kind].free : 0;
+    }
+    if (blockers)
+        find_blockers(plan, job, &why);
+    return why;
+}
+
+enum sched_reason sched_plan_reason(const struct sched_plan *plan, size_t job)
+{
+    if (plan->grant_of[job] != 0)
+        return SCHED_WHY_NONE;
+    if (plan->why_of[job] != 0)
+        return (enum sched_reason)plan->whys[plan->why_of[job] - 1].reason;
+    return plan->others;
+}
+
+uint32_t sched_plan_free_gpus(const struct sched_plan *plan, uint32_t kind)
+{
+    return plan->books.kinds[kind].free;
+}
+
+bool sched_plan_has(const struct sched_plan *plan, size_t job)
+{
+    return plan->grant_of[job] != 0;
+}
+
+const struct sched_grant *sched_plan_grant(const struct sched_plan *plan, size_t job)
+{
+    return plan->grant_of[job] == 0 ? NULL : &plan->grants[plan->grant_of[job] - 1];
+}
+
+shoal_status sched_plan_status(const struct sched_plan *plan)
+{
+    return plan->status;
+}
+
+struct base_arena *sched_plan_arena(struct sched_plan *plan)
+{
+    return &plan->arena;
+}

@@ -1,0 +1,89 @@
+/* plan.h - the books of one decision: which GPUs are still free, who gets which, who waits and why.
+ *
+ * A plan is begun from a snapshot with every GPU of every live node free, filled by a policy, then
+ * read by the driver. It cannot be over-filled: the functions refuse what does not fit. Indices are
+ * positions in snap->jobs. Memory of one decision comes from the plan's arena and lives until the
+ * next begin. Owner thread only. */
+#ifndef SCHED_PLAN_H
+#define SCHED_PLAN_H
+
+#include "base/arena.h"
+#include "sched/policy.h"
+
+enum { SCHED_KIND_BEST = -1 }; /* the kind on which the job runs fastest, among those with room */
+
+enum sched_fit {
+    SCHED_FIT_PACK,     /* fewest nodes, then the fullest node that fits: keeps large holes whole */
+    SCHED_FIT_MOST_FREE /* emptiest node first, as Tiresias and Pollux's simulator place */
+};
+
+/* How close a job's GPUs must be. Strict asks for the fewest nodes that can hold the gang; rack for
+ * one rack; anywhere for nothing. */
+enum sched_locality { SCHED_LOCALITY_ANYWHERE, SCHED_LOCALITY_RACK, SCHED_LOCALITY_STRICT };
+
+/* Placement rules common to all policies, set by --set locality=..., relax=..., exclusive=...,
+ * upgrade=... */
+struct sched_place_opts {
+    uint32_t locality; /* enum sched_locality a job starts with */
+    double relax_s;    /* after waiting this long it asks one level less, and again; 0: never */
+    bool exclusive;    /* at most one job that spans nodes on any node */
+    bool upgrade;      /* a running job moves to a faster kind left free, when that saves time */
+};
+extern const struct base_opt sched_place_rows[];
+extern const size_t sched_place_row_count;
+
+struct sched_grant {
+    struct sched_alloc alloc;
+    uint32_t partner; /* job index sharing the same GPUs, or SCHED_JOB_NONE */
+    bool kept;        /* same places as before: no restart */
+};
+
+struct sched_plan;
+
+SHOAL_MUST_USE shoal_status sched_plan_new(const struct base_alloc *alloc,
+                                           const struct sched_cluster *cluster,
+                                           const struct sched_place_opts *opts,
+                                           struct sched_plan **out_plan);
+void sched_plan_free(struct sched_plan *plan);
+SHOAL_MUST_USE shoal_status sched_plan_begin(struct sched_plan *plan,
+                                             const struct sched_snapshot *snap);
+
+/* The job stays on the places it holds. False, and nothing changes, when it holds none, a node is
+ * down, or the places were given away; of two jobs that share, the first to be kept has them. */
+bool sched_plan_keep(struct sched_plan *plan, size_t job);
+/* The job stays with the partner it shares GPUs with now, which was kept. */
+bool sched_plan_keep_shared(struct sched_plan *plan, size_t job);
+/* Finds places for the whole gang. False, with the reason recorded, when it does not fit under the
+ * rules. `kind` is an index or SCHED_KIND_BEST. */
+bool sched_plan_place(struct sched_plan *plan, size_t job, int kind, enum sched_fit fit);
+/* `job` shares all the GPUs of `with`, which was kept or placed and shares with nobody; equal gang
+ * sizes, and under `exclusive` only on one node. */
+bool sched_plan_share(struct sched_plan *plan, size_t job, size_t with);
+/* Offers what is left of faster kinds to jobs that were kept on slower ones, in the order of
+ * `jobs`, where the time saved is more than twice the restart. Jobs under a lease and jobs that
+ * share stay. Returns how many moved: what they held is free now. */
+size_t sched_plan_upgrade(struct sched_plan *plan, const uint32_t *jobs, size_t count,
+                          enum sched_fit fit);
+/* Records why a job waits; a later keep or place clears it. */
+void sched_plan_wait(struct sched_plan *plan, size_t job, struct sched_why why);
+
+/* The reason of every job that is neither granted nor explained by the calls above. `behind` is the
+ * job nobody may overtake (an index), or SCHED_JOB_NONE. */
+void sched_plan_wait_others(struct sched_plan *plan, enum sched_reason reason, uint32_t behind);
+
+/* Free GPUs left of one kind. */
+uint32_t sched_plan_free_gpus(const struct sched_plan *plan, uint32_t kind);
+bool sched_plan_has(const struct sched_plan *plan, size_t job);
+const struct sched_grant *sched_plan_grant(const struct sched_plan *plan, size_t job);
+/* Why it waits; the reason is SCHED_WHY_NONE for a job that runs. Blockers are filled when asked
+ * for: the largest holders of the kind it wants, which costs a pass over all grants. */
+struct sched_why sched_plan_why(const struct sched_plan *plan, size_t job, bool blockers);
+/* Just the reason. */
+enum sched_reason sched_plan_reason(const struct sched_plan *plan, size_t job);
+/* SHOAL_E_NOMEM when a place was refused for want of memory: the plan is then not the one the
+ * policy wanted, and decide returns this. */
+SHOAL_MUST_USE shoal_status sched_plan_status(const struct sched_plan *plan);
+/* Scratch for the policy, until the next begin. */
+struct base_arena *sched_plan_arena(struct sched_plan *plan);
+
+#endif

@@ -1,0 +1,126 @@
+/* policy.h - the contract between a scheduling policy and whoever drives it.
+ *
+ * A policy is a pure function: (snapshot, memory) -> plan. It sees the cluster, the jobs that have
+ * arrived and not finished, and the time; it calls nothing, reads no clock and keeps nothing
+ * outside `memory` and the jobs' notes. The simulator and the daemon call the same function, so
+ * what is measured in one is what runs in the other.
+ *
+ * When it runs. Once per round, on the driver's thread, with every job's history brought up to
+ * `now_s`. Between two calls jobs finish and fail, nodes go down and come back, and new jobs
+ * arrive; the snapshot simply shows the result. `memory` is what `init` made of the options; it is
+ * policy-wide state. What belongs to a job goes into its `note` words, which start at 0 and travel
+ * with it.
+ *
+ * What it must do. Fill the plan through the functions of plan.h, which keep the books: a job is
+ * kept where it is (no restart), placed anew, made to share, or left waiting with a reason. The
+ * plan starts empty, so a job that is not mentioned stops. Every policy is held to one conformance
+ * suite (tests/unit/sched/test_conformance.c):
+ *   - never more GPUs than a node has, never a node that is down;
+ *   - gangs whole: a job gets all its GPUs, of one kind, or none;
+ *   - leases respected: a job whose lease_until_s is after now_s stays where it is, unless its node
+ * is gone;
+ *   - deterministic: equal snapshots and memory give equal plans;
+ *   - work-conserving, no starvation: where the row promises it;
+ *   - survives the loss of any node at any moment;
+ *   - explains itself: each waiting job has a reason other than SCHED_WHY_NONE.
+ *
+ * A worked example, the whole of a policy that runs jobs in order of arrival (see policy/fifo.c for
+ * the real one):
+ *
+ *     static void decide(void *memory, const struct sched_snapshot *snap, struct sched_plan *plan)
+ *     {
+ *         (void)memory;
+ *         for (size_t i = 0; i < snap->job_count; i++)
+ *             if (!sched_plan_keep(plan, i) && !sched_plan_place(plan, i, SCHED_KIND_BEST,
+ * SCHED_FIT_PACK)) return;                                  // strict: nobody overtakes the head
+ *     }
+ */
+#ifndef SCHED_POLICY_H
+#define SCHED_POLICY_H
+
+#include "base/opt.h"
+#include "sched/model.h"
+#include "sched/why.h"
+
+enum { SCHED_JOB_NONE = UINT32_MAX };
+
+union sched_note {
+    uint64_t u;
+    double f;
+};
+
+/* A job as a policy sees it. Times are seconds of the driver's clock. */
+struct sched_job {
+    uint32_t id;    /* unique, increasing with arrival */
+    uint32_t gpus;  /* gang size asked for */
+    uint32_t kinds; /* bit mask of kinds it may use; every bit set here can run it */
+    uint32_t group; /* tenant or virtual cluster */
+    double weight;  /* > 0 */
+    double submit_s;
+    double deadline_s; /* INFINITY: none */
+    struct sched_model model;
+
+    double progress;       /* 0 .. model.work */
+    double attained_gpu_s; /* GPU-seconds held so far, restarts included */
+    double run_s;          /* seconds it held GPUs */
+    double wait_since_s;   /* since when it has held nothing; meaningless while it runs */
+    double lease_until_s;  /* before this it may not be moved */
+    uint32_t starts;       /* times it was started or moved */
+
+    uint8_t kind_rank[SCHED_KINDS_MAX]; /* kinds it may use, fastest first; set by sched_job_rank */
+    float
+        kind_slower[SCHED_KINDS_MAX]; /* time on kind_rank[i] relative to kind_rank[0], 1 or more */
+    uint8_t kind_count;
+
+    struct sched_alloc alloc; /* what it holds now */
+    uint32_t partner;         /* id of the job sharing its GPUs, or SCHED_JOB_NONE */
+
+    union sched_note note[2]; /* the policy's own words about this job, 0 at first */
+};
+
+struct sched_snapshot {
+    const struct sched_cluster *cluster;
+    const bool *node_up;   /* one per node */
+    uint64_t node_changes; /* counts changes of node_up, so that nobody needs to compare it */
+    struct sched_job *const
+        *jobs; /* arrived, not finished; increasing id. Policies write only `note`. */
+    size_t job_count;
+    double now_s;
+    double round_s;
+    double restart_s; /* what a start or a move costs a job */
+    uint64_t round;   /* counts calls */
+    uint64_t seed;    /* for policies that draw: stream names are theirs */
+};
+
+struct sched_plan;
+
+/* One row of policy/table.h. */
+struct sched_policy {
+    const char *name;
+    const char *summary;         /* one line for `policy list` */
+    const char *optimises;       /* what it is good at, a sentence or two */
+    const char *paper;           /* where it comes from */
+    const struct base_opt *opts; /* knobs for --set, besides the common placement ones */
+    size_t opt_count;
+    size_t memory_size;   /* of the struct that opts write into and decide receives */
+    bool preempts;        /* may stop a running job */
+    bool work_conserving; /* never leaves GPUs idle that a waiting job could use under its placement
+                             rules */
+    bool starvation_free; /* every job starts in the end, however many others arrive */
+    /* The plan is empty at the start. Memory is shortened by returning SHOAL_E_NOMEM, and nothing
+     * is lost then: the driver stops with the error. */
+    shoal_status (*decide)(void *memory, const struct sched_snapshot *snap,
+                           struct sched_plan *plan);
+    /* Optional: frees what decide put behind pointers in memory. */
+    void (*fini)(void *memory);
+};
+
+/* Fills kind_rank and kind_slower from `kinds` and the model; ties keep the cluster's order. */
+void sched_job_rank(struct sched_job *job, const struct sched_cluster *cluster);
+
+/* All rows, in the order of policy/table.h. */
+const struct sched_policy *const *sched_policies(size_t *out_count);
+/* The row, or NULL; err (optional) offers the nearest name. */
+const struct sched_policy *sched_policy_find(const char *name, shoal_err *err);
+
+#endif

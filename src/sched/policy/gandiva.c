@@ -1,0 +1,167 @@
+/* gandiva.c - time slicing with packing: jobs take turns, and pairs that run well together share
+ * GPUs.
+ *
+ * Gandiva treats every job alike, suspends and resumes them in turn, packs two jobs onto the same
+ * GPUs when the cluster is over-subscribed and keeps a pair only while it does more work together
+ * than the two would do in turns, and migrates jobs to better places. Here:
+ *   - turns: the job with the least useful time, relative to its weight, goes first, in slices;
+ * ties by arrival. Useful time is what its progress would have taken on its fastest kind, so a turn
+ * on a slow GPU counts for less;
+ *   - at the start of a slice a job takes the fastest kind with room (introspection found it to run
+ * better there) and keeps it for the slice;
+ *   - when jobs are left over, each is offered to the hosts of equal gang size whose speeds
+ * together (each relative to running alone on that kind) add up to the most, if that is above
+ * `gain`. Both must be able to run as a pair. The paper tries pairs at random and keeps what works;
+ * we ask the job models which pairs work, which is what the trial would have found. Cost: O(n log
+ * n) for turns, and hosts x classes of guests for packing.
+ *
+ * Reference: Xiao et al., "Gandiva: Introspective Cluster Scheduling for Deep Learning", OSDI 2018.
+ */
+#include "base/assert.h"
+#include "sched/queue.h"
+
+#include <math.h>
+
+struct memory {
+    double slice_s;
+    double gain;
+    bool pack;
+};
+
+/* How much of its speed alone a job keeps next to a partner on the same places. 0: cannot share. */
+static double kept_share(const struct sched_job *j, const struct sched_alloc *a,
+                         const struct sched_job *with)
+{
+    double until;
+    double alone = sched_model_rate(&j->model, a, NULL, j->progress, &until);
+    double shared = sched_model_rate(&j->model, a, &with->model, j->progress, &until);
+
+    return alone > 0 ? shared / alone : 0;
+}
+
+static double pair_gain(const struct sched_job *host, const struct sched_alloc *a,
+                        const struct sched_job *guest)
+{
+    double x = kept_share(host, a, guest), y = kept_share(guest, a, host);
+
+    return x > 0 && y > 0 ? x + y : 0;
+}
+
+/* The best host for a guest among the jobs that have GPUs of their own; the one it shares with now,
+ * if that is still good enough, so that pairs last. */
+static size_t best_host(const struct sched_snapshot *snap, const struct sched_plan *plan,
+                        uint32_t guest, double gain)
+{
+    const struct sched_job *g = snap->jobs[guest];
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < snap->job_count; i++) {
+        const struct sched_grant *host = sched_plan_grant(plan, i);
+        if (host == NULL || host->partner != SCHED_JOB_NONE || host->alloc.gpus != g->gpus ||
+            (g->kinds >> host->alloc.kind & 1) == 0)
+            continue;
+        double together = pair_gain(snap->jobs[i], &host->alloc, g);
+        if (together <= gain)
+            continue;
+        best = i;
+        if (host->kept && g->partner == snap->jobs[i]->id)
+            break;
+        gain = together;
+    }
+    return best;
+}
+
+static void pack_rest(struct sched_plan *plan, const struct sched_snapshot *snap,
+                      const struct sched_rank *order, const struct memory *m)
+{
+    size_t hosts = 0;
+
+    for (size_t i = 0; i < snap->job_count; i++)
+        hosts += sched_plan_has(plan, i);
+    for (size_t r = 0; r < snap->job_count && hosts > 0; r++) {
+        uint32_t i = order[r].job;
+        if (sched_plan_has(plan, i))
+            continue;
+        size_t host = best_host(snap, plan, i, m->gain);
+        if (host != SIZE_MAX && sched_plan_share(plan, i, host))
+            hosts--;
+    }
+}
+
+/* Service so far: the time its progress would have taken on the fastest kind it may use. note[1]
+ * keeps that kind's time for the whole job. */
+static double useful_s(struct sched_job *j, const struct sched_cluster *cluster)
+{
+    if (j->note[1].f == 0)
+        j->note[1].f = sched_model_ideal_s(&j->model, cluster, j->kind_rank[0], j->gpus, 0);
+    return j->note[1].f * j->progress / j->model.work * j->gpus;
+}
+
+static shoal_status decide(void *memory, const struct sched_snapshot *snap, struct sched_plan *plan)
+{
+    const struct memory *m = memory;
+    struct sched_rank *order = sched_rank_alloc(plan, snap);
+    bool *rechoose = base_arena_alloc(sched_plan_arena(plan), snap->job_count + 1);
+
+    if (order == NULL || rechoose == NULL)
+        return SHOAL_E_NOMEM;
+    for (uint32_t i = 0; i < snap->job_count; i++) {
+        struct sched_job *j = snap->jobs[i];
+        uint64_t slice =
+            1 + (uint64_t)fmin(useful_s(j, snap->cluster) / j->weight / m->slice_s, 1e15);
+        rechoose[i] = slice != j->note[0].u; /* a new slice: any kind may be its next */
+        j->note[0].u = slice;
+        order[i] = (struct sched_rank){.key = (double)slice, .job = i};
+    }
+    sched_rank_sort(order, order + snap->job_count, snap->job_count);
+    shoal_status st =
+        sched_queue_decide(plan, snap, order,
+                           &(struct sched_queue_opts){.skip = true,
+                                                      .preempt = true,
+                                                      .rechoose = rechoose,
+                                                      .fit = SCHED_FIT_PACK,
+                                                      .waiting = SCHED_WHY_FAIR_SHARE});
+    if (st == SHOAL_OK && m->pack)
+        pack_rest(plan, snap, order, m);
+    return st;
+}
+
+static const struct base_opt opts[] = {
+    {.name = "slice",
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "30m",
+     .min = 1,
+     .max = 1e9,
+     .help = "time a job runs before others get their turn",
+     .offset = offsetof(struct memory, slice_s)},
+    {.name = "pack",
+     .type = BASE_OPT_FLAG,
+     .fallback = "true",
+     .help = "let pairs share GPUs where the job models know their speed together",
+     .offset = offsetof(struct memory, pack)},
+    {.name = "gain",
+     .type = BASE_OPT_F64,
+     .meta = "X",
+     .fallback = "1.2",
+     .min = 1,
+     .max = 2,
+     .help = "least combined speed of a pair, each job relative to running alone",
+     .offset = offsetof(struct memory, gain)},
+};
+
+const struct sched_policy sched_policy_gandiva = {
+    .name = "gandiva",
+    .summary = "time slices for all, and pairs that run well together share GPUs",
+    .optimises = "Early feedback for every job and use of the hardware: everybody gets turns, and "
+                 "GPUs are shared by "
+                 "two jobs where that does more work.",
+    .paper = "Xiao et al., Gandiva, OSDI 2018",
+    .opts = opts,
+    .opt_count = BASE_COUNT(opts),
+    .memory_size = sizeof(struct memory),
+    .preempts = true,
+    .work_conserving = true,
+    .starvation_free = true,
+    .decide = decide,
+};

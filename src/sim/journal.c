@@ -1,0 +1,184 @@
+/* journal.c - what happened, as events: all of them to the log when one is wanted, those of one job
+ * to its story.
+ *
+ * Events come in order of time within a stretch; equal runs give equal bytes. The story is for
+ * people: one line per event, with the reason whenever waiting changes its reason. */
+#include "sim/state.h"
+
+#include "base/err.h"
+#include "base/text.h"
+#include <math.h>
+#include <string.h>
+
+static const char *job_name(void *ctx, uint32_t job)
+{
+    const struct sim_trace *trace = ctx;
+
+    return trace->jobs[job].name;
+}
+
+/* "n3:4,n4:2" */
+static void format_places(const struct sched_alloc *a, struct base_buf *out)
+{
+    for (uint32_t i = 0; i < a->place_count; i++)
+        base_buf_printf(out, "%s%u:%u", i == 0 ? "n" : ",n", a->places[i].node, a->places[i].gpus);
+}
+
+static shoal_status emit(struct sim_state *s, const struct base_event *e)
+{
+    base_buf_clear(&s->line);
+    base_event_json(e, &s->line);
+    shoal_status st = base_buf_status(&s->line);
+    if (st != SHOAL_OK)
+        return base_err(s->err, st, "cannot write an event: %s", shoal_status_text(st));
+    return s->opts->on_event(s->opts->event_ctx, s->line.data, s->line.size, s->err);
+}
+
+static void story_time(struct sim_state *s, double time_s)
+{
+    char text[32];
+
+    base_buf_printf(&s->result->story, "%10s  ", base_format_duration(time_s, text, sizeof text));
+}
+
+static void story_places(struct sim_state *s, const struct sim_active *a)
+{
+    const struct sched_alloc *al = &a->job.alloc;
+
+    base_buf_printf(&s->result->story, "%u %s on %u node%s (", al->gpus,
+                    s->cluster->kinds[al->kind].name, al->place_count,
+                    al->place_count == 1 ? "" : "s");
+    format_places(al, &s->result->story);
+    base_buf_puts(&s->result->story, ")");
+    if (a->job.partner != SCHED_JOB_NONE)
+        base_buf_printf(&s->result->story, ", shared with %s", s->trace->jobs[a->job.partner].name);
+}
+
+static void story_waited(struct sim_state *s, const struct sim_active *a, double time_s)
+{
+    char text[32];
+
+    base_buf_printf(&s->result->story, " after waiting %s",
+                    base_format_duration(time_s - a->job.wait_since_s, text, sizeof text));
+}
+
+static void story_job(struct sim_state *s, double time_s, const char *type,
+                      const struct sim_active *a, const char *detail)
+{
+    struct base_buf *out = &s->result->story;
+    double done = a->job.model.work > 0 ? 100 * a->job.progress / a->job.model.work : 0;
+
+    story_time(s, time_s);
+    if (strcmp(type, "job.arrived") == 0) {
+        base_buf_printf(out, "arrived, asks for %u GPU%s", a->job.gpus,
+                        a->job.gpus == 1 ? "" : "s");
+    } else if (strcmp(type, "job.rejected") == 0) {
+        base_buf_printf(
+            out, "rejected: asks for %u GPUs of one kind at once, which this cluster does not have",
+            a->job.gpus);
+    } else if (strcmp(type, "job.started") == 0) {
+        base_buf_puts(out, a->job.starts > 1 ? "resumed on " : "started on ");
+        story_places(s, a);
+        story_waited(s, a, time_s);
+    } else if (strcmp(type, "job.moved") == 0) {
+        base_buf_puts(out, "moved to ");
+        story_places(s, a);
+    } else if (strcmp(type, "job.preempted") == 0) {
+        base_buf_printf(out, "gave up its GPUs at %.0f %%", done);
+    } else if (strcmp(type, "job.finished") == 0) {
+        base_buf_puts(out, "finished");
+    } else {
+        base_buf_printf(out, "%s: %s, back to %.0f %%",
+                        strcmp(type, "job.failed") == 0 ? "failed" : "stopped", detail, done);
+    }
+    base_buf_puts(out, "\n");
+}
+
+shoal_status sim_journal_job(struct sim_state *s, double time_s, const char *type,
+                             const struct sim_active *a, const char *detail)
+{
+    if (a->job.id == s->opts->story_job)
+        story_job(s, time_s, type, a, detail);
+    if (s->opts->on_event == NULL)
+        return SHOAL_OK;
+
+    struct base_event e;
+    struct base_buf places;
+    base_event_init(&e, time_s, type);
+    base_event_str(&e, "job", s->trace->jobs[a->job.id].name);
+    base_event_i64(&e, "gpus", a->job.gpus);
+    base_buf_init(&places, s->alloc, SIM_EVENT_MAX / 2);
+    if (sim_running(a)) {
+        format_places(&a->job.alloc, &places);
+        if (base_buf_status(&places) == SHOAL_OK)
+            base_event_str(&e, "places", places.data);
+        base_event_str(&e, "kind", s->cluster->kinds[a->job.alloc.kind].name);
+    }
+    if (a->job.model.work > 0)
+        base_event_f64(&e, "progress", a->job.progress / a->job.model.work);
+    if (detail != NULL)
+        base_event_str(&e, "detail", detail);
+    shoal_status st = base_buf_status(&places) == SHOAL_OK
+                          ? emit(s, &e)
+                          : base_err_nomem(s->err, "writing an event");
+    base_buf_fini(&places);
+    return st;
+}
+
+shoal_status sim_journal_node(struct sim_state *s, double time_s, const char *type, uint32_t node)
+{
+    if (s->opts->on_event == NULL)
+        return SHOAL_OK;
+
+    struct base_event e;
+    base_event_init(&e, time_s, type);
+    base_event_i64(&e, "node", node);
+    base_event_str(&e, "kind", s->cluster->kinds[s->cluster->nodes[node].kind].name);
+    return emit(s, &e);
+}
+
+void sim_journal_why(struct sim_state *s, size_t index)
+{
+    struct sched_why why = sched_plan_why(s->plan, index, true);
+
+    if (why.reason == SCHED_WHY_NONE) {
+        s->story_reasons = 0;
+    } else if ((s->story_reasons >> why.reason & 1) ==
+               0) { /* each reason once per wait: they alternate */
+        s->story_reasons |= 1u << why.reason;
+        story_time(s, s->now_s);
+        base_buf_printf(&s->result->story,
+                        "waits (%s): ", sched_reason_name((enum sched_reason)why.reason));
+        sched_why_text(&why, why.kind == UINT16_MAX ? NULL : s->cluster->kinds[why.kind].name,
+                       job_name, (void *)s->trace, &s->result->story);
+        base_buf_puts(&s->result->story, "\n");
+    }
+}
+
+void sim_journal_story_end(struct sim_state *s)
+{
+    uint32_t index = s->opts->story_job;
+
+    if (index == SIM_NONE)
+        return;
+    const struct sim_job_result *r = &s->result->jobs[index];
+    const struct sim_job *t = &s->trace->jobs[index];
+    struct base_buf *out = &s->result->story;
+    char a[32], b[32], c[32];
+
+    if (r->outcome == SIM_REJECTED)
+        return;
+    base_buf_printf(out, "%s took %s: %s waiting", t->name,
+                    base_format_duration(r->finish_s - t->submit_s, a, sizeof a),
+                    base_format_duration((double)r->wait_s, b, sizeof b));
+    if (r->locality_wait_s > 0)
+        base_buf_printf(out, " (%s of it for GPUs close together)",
+                        base_format_duration((double)r->locality_wait_s, c, sizeof c));
+    base_buf_printf(out, ", %u start%s, %.2f GPU-hours", r->starts, r->starts == 1 ? "" : "s",
+                    (double)r->gpu_s / 3600);
+    if (!isnan(s->story_usd))
+        base_buf_printf(out, ", $%.2f", s->story_usd);
+    if (!isnan((double)r->rho))
+        base_buf_printf(out, ", rho %.2f", (double)r->rho);
+    base_buf_puts(out, "\n");
+}

@@ -1,0 +1,250 @@
+/* lines.c - see lines.h. The buffer holds one longest line and one block of input; what is left of
+ * a line is moved to the front before each read, so each byte is moved at most once per block. */
+#include "sim/lines.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK = 64 * 1024, BUF_SIZE = SIM_LINE_MAX + 2 + BLOCK };
+
+static const uint64_t fnv_start = 0xcbf29ce484222325u, fnv_prime = 0x100000001b3u;
+
+const char *sim_lines_show(const char *text, size_t length, char buf[SIM_SHOWN_MAX])
+{
+    size_t shown = length < 40 ? length : 40;
+
+    for (size_t i = 0; i < shown; i++)
+        buf[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+    if (shown < length) {
+        memcpy(buf + shown, "...", 3);
+        shown += 3;
+    }
+    buf[shown] = '\0';
+    return buf;
+}
+
+shoal_status sim_lines_bad(const struct sim_lines *lines, uint32_t column, shoal_err *err,
+                           const char *format, ...)
+{
+    char text[256], place[64];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    if (column > 0)
+        snprintf(place, sizeof place, "line %llu, column %u", (unsigned long long)lines->line,
+                 column);
+    else
+        snprintf(place, sizeof place, "line %llu", (unsigned long long)lines->line);
+    base_err(err, SHOAL_E_FORMAT, "cannot read %s '%s', %s: %s", lines->what, lines->path, place,
+             text);
+    base_err_where(err, "%s, %s", lines->path, place);
+    return SHOAL_E_FORMAT;
+}
+
+/* Reads one more block behind the unread bytes. */
+static shoal_status fill(struct sim_lines *lines, shoal_err *err)
+{
+    size_t got = 0;
+
+    if (lines->start > 0) {
+        memmove(lines->buf, lines->buf + lines->start, lines->end - lines->start);
+        lines->end -= lines->start;
+        lines->start = 0;
+    }
+    shoal_assert(lines->end < BUF_SIZE);
+    shoal_status st =
+        env_read(lines->file, lines->buf + lines->end, BUF_SIZE - lines->end, &got, err);
+    if (st != SHOAL_OK)
+        return st;
+    for (size_t i = 0; i < got; i++)
+        lines->hash = (lines->hash ^ (unsigned char)lines->buf[lines->end + i]) * fnv_prime;
+    lines->end += got;
+    lines->eof = got == 0;
+    return SHOAL_OK;
+}
+
+static bool starts(const struct sim_lines *lines, const char *magic, size_t size)
+{
+    return lines->end >= size && memcmp(lines->buf, magic, size) == 0;
+}
+
+shoal_status sim_lines_open(shoal_env *env, const char *what, const char *path,
+                            struct sim_lines *lines, shoal_err *err)
+{
+    *lines =
+        (struct sim_lines){.alloc = env_alloc(env), .what = what, .path = path, .hash = fnv_start};
+    lines->buf = base_malloc(lines->alloc, BUF_SIZE);
+    if (lines->buf == NULL)
+        return base_err_nomem(err, "reading a file");
+    shoal_status st = env_open(env, path, &lines->file, err);
+    /* The first bytes tell a mark or a compressed file; a pipe may give them one by one. */
+    while (st == SHOAL_OK && !lines->eof && lines->end < 6)
+        st = fill(lines, err);
+    if (st != SHOAL_OK) {
+        sim_lines_close(lines);
+        return st;
+    }
+    if (starts(lines, "\xef\xbb\xbf", 3))
+        lines->start = 3;
+    lines->compressed = starts(lines,
+                               "\xfd"
+                               "7zXZ",
+                               5) ||
+                        starts(lines, "\x1f\x8b", 2) || starts(lines, "\x28\xb5\x2f\xfd", 4);
+    return SHOAL_OK;
+}
+
+void sim_lines_close(struct sim_lines *lines)
+{
+    env_close(lines->file);
+    base_free(lines->alloc, lines->buf);
+    lines->file = NULL;
+    lines->buf = NULL;
+}
+
+static shoal_status not_text(const struct sim_lines *lines, shoal_err *err)
+{
+    if (lines->compressed) {
+        sim_lines_bad(lines, 0, err, "expected text, found a compressed file");
+        base_err_hint(err, "unpack it first, for example: xz -dc FILE | shoal ... -");
+    } else {
+        sim_lines_bad(lines, 0, err, "expected text, found a NUL byte: a binary file?");
+    }
+    return SHOAL_E_FORMAT;
+}
+
+/* Finds the end of the line that starts at `start`, reading as needed. *out_next is where the next
+ * line starts. `start` is moved to 0 by fill, so positions count from it. */
+static shoal_status find_line(struct sim_lines *lines, size_t *out_length, size_t *out_next,
+                              shoal_err *err)
+{
+    size_t seen = 0;
+
+    for (;;) {
+        size_t have = lines->end - lines->start;
+        char *from = lines->buf + lines->start;
+        char *lf = have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
+        if (lf != NULL) {
+            *out_length = (size_t)(lf - from);
+            *out_next = *out_length + 1;
+            return SHOAL_OK;
+        }
+        if (have == 0 && lines->eof)
+            return SHOAL_END;
+        if (lines->eof || have > SIM_LINE_MAX + 1) {
+            *out_length = *out_next = have;
+            return SHOAL_OK;
+        }
+        seen = have;
+        shoal_status st = fill(lines, err);
+        if (st != SHOAL_OK)
+            return st;
+    }
+}
+
+shoal_status sim_lines_next(struct sim_lines *lines, char **out_text, size_t *out_length,
+                            shoal_err *err)
+{
+    size_t length = 0, next = 0;
+    shoal_status st = find_line(lines, &length, &next, err);
+    if (st != SHOAL_OK)
+        return st;
+
+    char *text = lines->buf + lines->start;
+    lines->line++;
+    if (lines->compressed || memchr(text, '\0', length) != NULL)
+        return not_text(lines, err);
+    if (length > 0 && text[length - 1] == '\r')
+        length--;
+    if (length > SIM_LINE_MAX)
+        return sim_lines_bad(lines, 0, err, "expected a line of at most %d bytes", SIM_LINE_MAX);
+    lines->start += next;
+    *out_text = text;
+    *out_length = length;
+    return SHOAL_OK;
+}
+
+shoal_status sim_lines_peek(struct sim_lines *lines, const char **out_text, size_t *out_length,
+                            shoal_err *err)
+{
+    for (;;) {
+        char *text;
+        size_t length = 0;
+        uint64_t line = lines->line;
+        shoal_status st = sim_lines_next(lines, &text, &length, err);
+        if (st != SHOAL_OK)
+            return st;
+        if (length == 0)
+            continue; /* blank lines at the top stay read: every format skips them */
+        lines->start = (size_t)(text - lines->buf);
+        lines->line = line;
+        *out_text = text;
+        *out_length = length;
+        return SHOAL_OK;
+    }
+}
+
+/* A quoted field from the opening quote at text[at]: unescapes in place, returns where the closing
+ * quote was, or `length` when it is missing. */
+static size_t unquote(char *text, size_t length, size_t at, struct sim_field *field)
+{
+    size_t to = at;
+
+    field->text = text + at;
+    for (size_t i = at + 1; i < length; i++) {
+        if (text[i] == '"') {
+            if (i + 1 >= length || text[i + 1] != '"') {
+                field->length = to - at;
+                return i;
+            }
+            i++;
+        }
+        text[to++] = text[i];
+    }
+    return length;
+}
+
+shoal_status sim_lines_split(const struct sim_lines *lines, char *text, size_t length,
+                             char separator, struct sim_field *fields, size_t *out_count,
+                             shoal_err *err)
+{
+    size_t count = 0, at = 0;
+
+    for (;;) {
+        if (count == SIM_FIELDS_MAX)
+            return sim_lines_bad(lines, (uint32_t)count + 1, err, "expected at most %d fields",
+                                 SIM_FIELDS_MAX);
+        struct sim_field *field = &fields[count++];
+        field->column = (uint32_t)count;
+        size_t stop;
+        if (separator == ',' && at < length && text[at] == '"') {
+            stop = unquote(text, length, at, field);
+            if (stop == length)
+                return sim_lines_bad(lines, field->column, err,
+                                     "expected a closing quote in the same line");
+            stop++;
+            if (stop < length && text[stop] != separator)
+                return sim_lines_bad(lines, field->column, err,
+                                     "expected a comma after the closing quote");
+        } else {
+            char *hit = at < length ? memchr(text + at, separator, length - at) : NULL;
+            stop = hit != NULL ? (size_t)(hit - text) : length;
+            field->text = text + at;
+            field->length = stop - at;
+        }
+        for (size_t i = 0; i < field->length; i++)
+            if ((unsigned char)field->text[i] < 0x20 || field->text[i] == 0x7f)
+                return sim_lines_bad(lines, field->column, err,
+                                     "expected text, found a control character");
+        if (stop >= length)
+            break;
+        at = stop + 1;
+    }
+    *out_count = count;
+    return SHOAL_OK;
+}

@@ -1,0 +1,142 @@
+/* metrics.c - the figures at the end of a run.
+ *
+ * Finish-time fairness of a job: rho = completion time / time alone on a 1/n share of the cluster,
+ * n being the mean number of live jobs over its life. The share is of every kind: for N_j GPUs of
+ * kind j and a gang of z, the job runs there min(1, N_j / (n z)) of the time, rows scaled so that
+ * no job runs more than all the time (Gavel's "isolated" allocation, OSDI 2020). rho <= 1 for
+ * everyone is the sharing incentive of Themis (NSDI 2020). A job that is alone also waits for its
+ * first round and pays its first start; the published definitions leave both out, which makes every
+ * short job on an idle cluster look wronged. */
+#include "sim/state.h"
+
+#include "base/err.h"
+#include <math.h>
+#include <stdlib.h>
+
+static const double ROUNDING =
+    1e-4; /* of rho, which is kept as a float and may end on a whole second */
+
+void sim_histogram_add(struct sim_histogram *h, uint64_t ns)
+{
+    uint32_t octave = ns < 64 ? 0 : (uint32_t)(58 - __builtin_clzll(ns));
+
+    h->buckets[octave][ns >> octave]++;
+    h->count++;
+    h->sum_s += (double)ns * 1e-9;
+}
+
+static double histogram_ms(const struct sim_histogram *h, double quantile)
+{
+    uint64_t rank = (uint64_t)(quantile * (double)h->count), seen = 0;
+
+    for (int octave = 0; octave < SIM_OCTAVES; octave++)
+        for (int sub = 0; sub < 64; sub++) {
+            seen += h->buckets[octave][sub];
+            if (seen > rank)
+                return ldexp(sub + 0.5, octave) * 1e-6;
+        }
+    return 0;
+}
+
+double sim_alone_s(const struct sim_state *s, const struct sim_job *job, double n)
+{
+    double round_s = s->opts->round_s;
+    double ready_s = ceil(job->submit_s / round_s) * round_s - job->submit_s + s->opts->restart_s;
+    double share[SCHED_KINDS_MAX], sum = 0, rate = 0;
+
+    for (uint32_t k = 0; k < s->cluster->kind_count; k++) {
+        share[k] = s->cluster->kinds[k].gpus / (n * job->gpus);
+        sum += share[k];
+    }
+    for (uint32_t k = 0; k < s->cluster->kind_count; k++) {
+        if ((job->kinds >> k & 1) == 0)
+            continue;
+        double ideal = sched_model_ideal_s(&job->speed, s->cluster, k, job->gpus, 0);
+        rate += share[k] / (sum > 1 ? sum : 1) / ideal;
+    }
+    return ready_s + 1 / rate;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Linear between ranks, as NumPy's percentile does. */
+static double percentile(const double *sorted, size_t count, double q)
+{
+    if (count == 0)
+        return NAN;
+    double at = q * (double)(count - 1);
+    size_t i = (size_t)at;
+    double next = i + 1 < count ? sorted[i + 1] : sorted[i];
+    return sorted[i] + (next - sorted[i]) * (at - (double)i);
+}
+
+static void fairness(struct sim_metrics *m, const struct sim_result *r)
+{
+    uint64_t count = 0, unfair = 0;
+    double sum = 0;
+
+    m->worst_rho = NAN;
+    m->worst_rho_job = SIM_NONE;
+    for (size_t i = 0; i < r->trace->job_count; i++) {
+        double rho = (double)r->jobs[i].rho;
+        if (r->jobs[i].outcome != SIM_FINISHED || isnan(rho))
+            continue;
+        count++;
+        sum += rho;
+        unfair += rho > 1 + ROUNDING;
+        if (m->worst_rho_job == SIM_NONE || rho > m->worst_rho) {
+            m->worst_rho = rho;
+            m->worst_rho_job = (uint32_t)i;
+        }
+    }
+    m->avg_rho = count > 0 ? sum / (double)count : NAN;
+    m->unfair_share = count > 0 ? (double)unfair / (double)count : NAN;
+}
+
+shoal_status sim_metrics_finish(struct sim_state *s)
+{
+    struct sim_result *r = s->result;
+    struct sim_metrics *m = &r->metrics;
+    size_t count = r->trace->job_count, n = 0;
+    double sum = 0, wait = 0, last = 0;
+    double *jct = base_malloc(s->alloc, (count + 1) * sizeof *jct);
+
+    if (jct == NULL)
+        return base_err_nomem(s->err, "summing up");
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_job_result *j = &r->jobs[i];
+        if (j->outcome == SIM_REJECTED)
+            continue;
+        wait += (double)j->wait_s;
+        last = j->finish_s > last ? j->finish_s : last;
+        m->failed += j->outcome == SIM_FAILED;
+        if (j->outcome == SIM_FINISHED) {
+            jct[n] = j->finish_s - r->trace->jobs[i].submit_s;
+            sum += jct[n++];
+        }
+    }
+    qsort(jct, n, sizeof *jct, compare_doubles);
+    m->jobs = count;
+    m->finished = n;
+    m->job_failures += m->failed;
+    m->avg_jct_s = n > 0 ? sum / (double)n : NAN;
+    m->p50_jct_s = percentile(jct, n, 0.5);
+    m->p99_jct_s = percentile(jct, n, 0.99);
+    base_free(s->alloc, jct);
+
+    m->makespan_s = last;
+    m->avg_wait_s = n + m->failed > 0 ? wait / (double)(n + m->failed) : NAN;
+    m->utilization = s->up_last_gpu_s > 0 ? s->held_gpu_s / s->up_last_gpu_s : 0;
+    if (s->unpriced)
+        m->cost_usd = NAN;
+    m->decision_ms_p50 = histogram_ms(&s->decisions, 0.5);
+    m->decision_ms_p99 = histogram_ms(&s->decisions, 0.99);
+    m->decision_s = s->decisions.sum_s;
+    fairness(m, r);
+    return SHOAL_OK;
+}

@@ -1,0 +1,631 @@
+/* profile.c - reads profile folders into the tables of sched/model_profile.h.
+ *
+ * Each CSV is read by the names in its header, since their order differs between files. Rows are
+ * grouped into columns of increasing batch size: one per measured placement, and one per (nodes,
+ * gpus) that is the mean over the placements of that shape, to which the separate scaling
+ * measurements are added where a shape was not measured before. */
+#include "sim/profile.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "sim/lines.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    ROWS_MAX = 1000000,
+    COLUMNS_READ_MAX = 5,
+    PATH_SIZE = 1024,
+    VALIDATED_MAX = 64,
+    LOCAL_MAX = 1000000000
+};
+#define PLACEMENT_MAX \
+    9007199254740991.0 /* the digits must be exact in a double: up to 15 nodes, or 16 of 8 */
+
+/* What the files do not say. Epochs: the length of training in the published set-ups (Pollux, OSDI
+ * 2021, simulator of the artefact). yolov3 has one measurement at batch 16 per GPU that the
+ * published runs leave unused. */
+static const struct {
+    const char *app;
+    uint32_t epochs, local_max;
+} known_apps[] = {
+    {"bert", 2, 0},      {"cifar10", 100, 0},    {"ncf", 10, 0},
+    {"imagenet", 90, 0}, {"deepspeech2", 80, 0}, {"yolov3", 50, 8},
+};
+
+/* File suffixes and the kinds they were measured on. An unsuffixed file is a T4, as in Pollux. */
+static const struct {
+    const char *suffix, *kind;
+} suffixes[] = {
+    {"-aws", "t4"},     {"", "t4"},      {"-dgx-ext", "a100"}, {"-dgx", "dgx"},
+    {"-azure", "v100"}, {"-rtx", "rtx"}, {"-quad", "quad"},
+};
+
+struct sim_profiles {
+    shoal_env *env;
+    const struct base_alloc *alloc;
+    const struct sched_cluster *cluster;
+    struct base_arena arena;
+    struct base_map apps; /* name -> struct sched_profile * */
+    char dir[PATH_SIZE];
+};
+
+/* ---- tables of numbers ---- */
+
+/* A column wanted, and what may stand in it. */
+struct column {
+    const char *name;
+    enum { POSITIVE, ANY, WHOLE } values; /* above 0; 0 or more; whole from 1 to max */
+    double max;
+};
+
+struct table {
+    const struct base_alloc *alloc;
+    double *cells; /* (rows, columns) */
+    size_t row_count, cap;
+    size_t column_count;
+};
+
+static void table_fini(struct table *t)
+{
+    base_free(t->alloc, t->cells);
+}
+
+static shoal_status find_columns(struct sim_lines *in, const struct sim_field *fields,
+                                 size_t field_count, const struct column *columns,
+                                 size_t column_count, int *at, shoal_err *err)
+{
+    for (size_t c = 0; c < column_count; c++) {
+        const char *name = columns[c].name;
+        at[c] = -1;
+        for (size_t f = 0; f < field_count; f++)
+            if (fields[f].length == strlen(name) &&
+                memcmp(fields[f].text, name, fields[f].length) == 0)
+                at[c] = (int)f;
+        if (at[c] < 0)
+            return sim_lines_bad(in, 0, err, "expected a column '%s' in the header", name);
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status read_cell(struct sim_lines *in, const struct column *column,
+                              const struct sim_field *f, double *out, shoal_err *err)
+{
+    char shown[SIM_SHOWN_MAX];
+    bool good = base_parse_f64(f->text, f->length, out) && *out >= 0;
+
+    if (good && (column->values == ANY || (column->values == POSITIVE && *out > 0) ||
+                 (*out >= 1 && *out <= column->max && *out == floor(*out))))
+        return SHOAL_OK;
+    sim_lines_show(f->text, f->length, shown);
+    if (column->values == WHOLE)
+        return sim_lines_bad(in, f->column, err,
+                             "expected %s, a whole number from 1 to %.0f, found '%s'", column->name,
+                             column->max, shown);
+    return sim_lines_bad(in, f->column, err, "expected %s, a number %s, found '%s'", column->name,
+                         column->values == ANY ? "of 0 or more" : "above 0", shown);
+}
+
+static shoal_status read_row(struct sim_lines *in, const struct column *columns,
+                             const struct sim_field *fields, size_t field_count, const int *at,
+                             struct table *t, shoal_err *err)
+{
+    double *row = t->cells + t->row_count * t->column_count;
+
+    for (size_t c = 0; c < t->column_count; c++) {
+        if ((size_t)at[c] >= field_count)
+            return sim_lines_bad(in, 0, err, "expected %d fields, found %zu", at[c] + 1,
+                                 field_count);
+        shoal_status st = read_cell(in, &columns[c], &fields[at[c]], &row[c], err);
+        if (st != SHOAL_OK)
+            return st;
+    }
+    t->row_count++;
+    return SHOAL_OK;
+}
+
+/* The named columns of a CSV file, in the order of `columns`. */
+static shoal_status table_read(shoal_env *env, const char *path, const struct column *columns,
+                               size_t column_count, struct table *out, shoal_err *err)
+{
+    struct sim_lines in;
+    struct sim_field fields[SIM_FIELDS_MAX];
+    struct table t = {.alloc = env_alloc(env), .column_count = column_count};
+    int at[COLUMNS_READ_MAX];
+    size_t length, field_count;
+    char *text;
+    bool header = true;
+
+    shoal_assert(column_count <= COLUMNS_READ_MAX);
+    shoal_status st = sim_lines_open(env, "profile", path, &in, err);
+    if (st != SHOAL_OK)
+        return st;
+    while ((st = sim_lines_next(&in, &text, &length, err)) == SHOAL_OK) {
+        if (length == 0)
+            continue;
+        st = sim_lines_split(&in, text, length, ',', fields, &field_count, err);
+        if (st == SHOAL_OK && header) {
+            st = find_columns(&in, fields, field_count, columns, column_count, at, err);
+            header = false;
+        } else if (st == SHOAL_OK) {
+            if (t.row_count == ROWS_MAX)
+                st = sim_lines_bad(&in, 0, err, "more than %d rows", ROWS_MAX);
+            else if (base_reserve(t.alloc, (void **)&t.cells, &t.cap, t.row_count + 1,
+                                  column_count * sizeof *t.cells) != 0)
+                st = base_err_nomem(err, "reading a profile");
+            else
+                st = read_row(&in, columns, fields, field_count, at, &t, err);
+        }
+        if (st != SHOAL_OK)
+            break;
+    }
+    if (st == SHOAL_END)
+        st = t.row_count > 0 ? SHOAL_OK
+                             : sim_lines_bad(&in, 0, err, "expected rows of numbers, found none");
+    sim_lines_close(&in);
+    if (st != SHOAL_OK)
+        table_fini(&t);
+    else
+        *out = t;
+    return st;
+}
+
+/* ---- columns of step times ---- */
+
+/* One measurement: of a placement, or of a shape when placement is 0. */
+struct point {
+    uint64_t placement;
+    uint32_t nodes, gpus;
+    double local, step_s, sync_s;
+    uint32_t weight; /* rows behind it */
+};
+
+static int compare_points(const void *a, const void *b)
+{
+    const struct point *x = a, *y = b;
+
+    if (x->placement != y->placement)
+        return x->placement < y->placement ? -1 : 1;
+    if (x->gpus != y->gpus)
+        return x->gpus < y->gpus ? -1 : 1;
+    if (x->nodes != y->nodes)
+        return x->nodes < y->nodes ? -1 : 1;
+    return (x->local > y->local) - (x->local < y->local);
+}
+
+static bool same_point(const struct point *a, const struct point *b)
+{
+    return a->placement == b->placement && a->gpus == b->gpus && a->nodes == b->nodes &&
+           a->local == b->local;
+}
+
+static bool same_column(const struct point *a, const struct point *b)
+{
+    return a->placement == b->placement && a->gpus == b->gpus && a->nodes == b->nodes;
+}
+
+/* Sorts, and replaces equal points by their mean. Returns how many are left. */
+static size_t merge_points(struct point *p, size_t count)
+{
+    size_t kept = 0;
+
+    qsort(p, count, sizeof *p, compare_points);
+    for (size_t i = 0; i < count;) {
+        struct point sum = p[i];
+        uint32_t n = 1;
+        while (i + n < count && same_point(&p[i + n], &p[i])) {
+            sum.step_s += p[i + n].step_s;
+            sum.sync_s += p[i + n].sync_s;
+            n++;
+        }
+        i += n;
+        sum.step_s /= n;
+        sum.sync_s /= n;
+        p[kept++] = sum;
+    }
+    return kept;
+}
+
+static shoal_status fill_column(struct base_arena *arena, const struct point *p, uint32_t count,
+                                struct sched_profile_column *out)
+{
+    double *values = base_arena_alloc(arena, 3 * count * sizeof *values);
+
+    if (values == NULL)
+        return SHOAL_E_NOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = p[i].local;
+        values[count + i] = p[i].step_s;
+        values[2 * count + i] = p[i].sync_s;
+    }
+    *out = (struct sched_profile_column){
+        .placement = p->placement,
+        .nodes = p->nodes,
+        .gpus = p->gpus,
+        .count = count,
+        .local = values,
+        .step_s = values + count,
+        .sync_s = values + 2 * count,
+    };
+    return SHOAL_OK;
+}
+
+static shoal_status build_columns(struct base_arena *arena, const struct point *p, size_t count,
+                                  const struct sched_profile_column **out, uint32_t *out_count)
+{
+    struct sched_profile_column *columns = base_arena_calloc(arena, count, sizeof *columns);
+    uint32_t n = 0;
+
+    if (columns == NULL)
+        return SHOAL_E_NOMEM;
+    for (size_t i = 0; i < count;) {
+        uint32_t length = 1;
+        while (i + length < count && same_column(&p[i + length], &p[i]))
+            length++;
+        if (fill_column(arena, p + i, length, &columns[n++]) != SHOAL_OK)
+            return SHOAL_E_NOMEM;
+        i += length;
+    }
+    *out = columns;
+    *out_count = n;
+    return SHOAL_OK;
+}
+
+static uint64_t smallest_rotation(uint64_t digits)
+{
+    uint64_t best = digits, top = 1;
+
+    while (digits / top >= 10)
+        top *= 10;
+    for (uint64_t d = digits, r = top; r > 0; r /= 10) {
+        d = d % top * 10 + d / top;
+        best = d < best ? d : best;
+    }
+    return best;
+}
+
+/* Points of placements.csv under their placement, and once more under their shape. False for a bad
+ * placement. */
+static bool placement_points(const struct table *t, struct point *p)
+{
+    for (size_t i = 0; i < t->row_count; i++) {
+        const double *row = t->cells + 4 * i;
+        struct point at = {.local = row[1], .step_s = row[2], .sync_s = row[3]};
+        for (uint64_t d = (uint64_t)row[0]; d > 0; d /= 10) {
+            at.nodes++;
+            at.gpus += (uint32_t)(d % 10);
+            if (d % 10 == 0)
+                return false;
+        }
+        p[2 * i] = p[2 * i + 1] = at;
+        p[2 * i].placement = smallest_rotation((uint64_t)row[0]);
+    }
+    return true;
+}
+
+static shoal_status build_kind(struct sim_profiles *ps, const struct table *placements,
+                               const struct table *scaling, const char *path,
+                               struct sched_profile_kind *out, shoal_err *err)
+{
+    size_t room = 2 * placements->row_count + scaling->row_count;
+    struct point *p = base_calloc(ps->alloc, room, sizeof *p);
+    shoal_status st = SHOAL_E_NOMEM;
+
+    if (p == NULL)
+        return base_err_nomem(err, "reading profiles");
+    if (!placement_points(placements, p)) {
+        base_free(ps->alloc, p);
+        return base_err(
+            err, SHOAL_E_FORMAT,
+            "cannot read profile '%s': a placement is digits from 1 to 9, GPUs per node", path);
+    }
+    size_t count = merge_points(p, 2 * placements->row_count), shapes = 0;
+    while (shapes < count && p[shapes].placement == 0)
+        shapes++; /* shapes sort before placements */
+    struct sched_profile_kind kind = {0};
+    if (build_columns(&ps->arena, p + shapes, count - shapes, &kind.placements,
+                      &kind.placement_count) != SHOAL_OK)
+        goto out;
+
+    size_t all = shapes;
+    for (size_t i = 0; i < scaling->row_count; i++) {
+        const double *row = scaling->cells + 5 * i;
+        struct point at = {.nodes = (uint32_t)row[0],
+                           .gpus = (uint32_t)row[1],
+                           .local = row[2],
+                           .step_s = row[3],
+                           .sync_s = row[4]};
+        if (bsearch(&at, p, shapes, sizeof *p, compare_points) == NULL)
+            p[all++] = at;
+    }
+    all = merge_points(p, all);
+    if (build_columns(&ps->arena, p, all, &kind.columns, &kind.column_count) != SHOAL_OK)
+        goto out;
+    for (size_t i = 0; i < all; i++)
+        kind.nodes_max = p[i].nodes > kind.nodes_max ? p[i].nodes : kind.nodes_max;
+    for (size_t i = 0; i < placements->row_count; i++) {
+        uint32_t local = (uint32_t)placements->cells[4 * i + 1];
+        kind.local_max = local > kind.local_max ? local : kind.local_max;
+    }
+    *out = kind;
+    st = SHOAL_OK;
+out:
+    base_free(ps->alloc, p);
+    return st == SHOAL_OK ? st : base_err_nomem(err, "reading profiles");
+}
+
+/* ---- an application ---- */
+
+static bool has_name(const struct base_buf *names, const char *name)
+{
+    for (size_t at = 0; at < names->size; at += strlen(names->data + at) + 1)
+        if (strcmp(names->data + at, name) == 0)
+            return true;
+    return false;
+}
+
+/* The profile of one kind of the cluster; none is not an error. */
+static shoal_status read_kind(struct sim_profiles *ps, const char *dir,
+                              const struct base_buf *names, const char *kind_name,
+                              struct sched_profile_kind *out, shoal_err *err)
+{
+    static const struct column placement_columns[] = {{"placement", WHOLE, PLACEMENT_MAX},
+                                                      {"local_bsz", WHOLE, LOCAL_MAX},
+                                                      {"step_time", POSITIVE, 0},
+                                                      {"sync_time", ANY, 0}};
+    static const struct column scaling_columns[] = {{"num_nodes", WHOLE, LOCAL_MAX},
+                                                    {"num_replicas", WHOLE, LOCAL_MAX},
+                                                    {"local_bsz", WHOLE, LOCAL_MAX},
+                                                    {"step_time", POSITIVE, 0},
+                                                    {"sync_time", ANY, 0}};
+    char file[80], path[2 * PATH_SIZE];
+
+    for (size_t i = 0; i < BASE_COUNT(suffixes); i++) {
+        const char *suffix = suffixes[i].suffix;
+        if (strcasecmp(kind_name, suffixes[i].kind) != 0 &&
+            (suffix[0] == '\0' || strcasecmp(kind_name, suffix + 1) != 0))
+            continue;
+        snprintf(file, sizeof file, "placements%s.csv", suffix);
+        if (!has_name(names, file))
+            continue;
+        struct table placements, scaling = {.alloc = ps->alloc};
+        snprintf(path, sizeof path, "%s/%s", dir, file);
+        shoal_status st = table_read(ps->env, path, placement_columns, 4, &placements, err);
+        if (st != SHOAL_OK)
+            return st;
+        snprintf(file, sizeof file, "scalability%s.csv", suffix);
+        if (has_name(names, file)) {
+            char scaling_path[2 * PATH_SIZE];
+            snprintf(scaling_path, sizeof scaling_path, "%s/%s", dir, file);
+            st = table_read(ps->env, scaling_path, scaling_columns, 5, &scaling, err);
+        }
+        if (st == SHOAL_OK)
+            st = build_kind(ps, &placements, &scaling, path, out, err);
+        table_fini(&placements);
+        table_fini(&scaling);
+        return st;
+    }
+    return SHOAL_OK;
+}
+
+static uint32_t validated_batch(const char *name)
+{
+    uint64_t batch;
+    size_t length = strlen(name);
+
+    if (strncmp(name, "validation-", 11) != 0 || length < 16 ||
+        strcmp(name + length - 4, ".csv") != 0 || !base_parse_u64(name + 11, length - 15, &batch) ||
+        batch == 0 || batch > UINT32_MAX)
+        return 0;
+    return (uint32_t)batch;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* One validation file into row v of the gradient tables, and the least progress per epoch. */
+static shoal_status fill_epochs(struct sched_profile *p, double *progress, double *sqr, double *var,
+                                uint32_t v, const struct table *t)
+{
+    for (uint32_t e = 0; e < p->epochs; e++) {
+        const double *row = t->cells + 3 * (size_t)e;
+        progress[e] = v == 0 || row[0] < progress[e] ? row[0] : progress[e];
+        sqr[(size_t)v * p->epochs + e] = row[1];
+        var[(size_t)v * p->epochs + e] = row[2];
+        if (row[1] <= 0 && row[2] <= 0)
+            return SHOAL_E_FORMAT;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status read_epochs(struct sim_profiles *ps, const char *dir, struct sched_profile *p,
+                                shoal_err *err)
+{
+    static const struct column columns[] = {
+        {"progress", POSITIVE, 0}, {"grad_sqr", ANY, 0}, {"grad_var", ANY, 0}};
+    struct table tables[VALIDATED_MAX] = {{0}};
+    uint32_t n = p->validated_count, epochs = p->epochs;
+    char path[2 * PATH_SIZE];
+    shoal_status st = SHOAL_OK;
+
+    for (uint32_t v = 0; v < n && st == SHOAL_OK; v++) {
+        snprintf(path, sizeof path, "%s/validation-%u.csv", dir, p->validated[v]);
+        st = table_read(ps->env, path, columns, 3, &tables[v], err);
+        if (st == SHOAL_OK && (epochs == 0 || tables[v].row_count < epochs))
+            epochs = (uint32_t)tables[v].row_count;
+    }
+    p->epochs = epochs;
+    double *progress = base_arena_calloc(&ps->arena, epochs, sizeof *progress);
+    double *sqr = base_arena_calloc(&ps->arena, (size_t)n * epochs, sizeof *sqr);
+    double *var = base_arena_calloc(&ps->arena, (size_t)n * epochs, sizeof *var);
+    if (st == SHOAL_OK && (progress == NULL || sqr == NULL || var == NULL))
+        st = base_err_nomem(err, "reading profiles");
+    for (uint32_t v = 0; v < n && st == SHOAL_OK; v++)
+        if (fill_epochs(p, progress, sqr, var, v, &tables[v]) != SHOAL_OK)
+            st = base_err(err, SHOAL_E_FORMAT,
+                          "cannot read profile '%s/validation-%u.csv': gradients are all 0", dir,
+                          p->validated[v]);
+    for (uint32_t e = 0; e < epochs && st == SHOAL_OK; e++)
+        if (progress[e] <= (e > 0 ? progress[e - 1] : 0))
+            st = base_err(err, SHOAL_E_FORMAT,
+                          "cannot read profile '%s': progress must grow with every epoch", dir);
+    for (uint32_t v = 0; v < n; v++)
+        if (tables[v].alloc != NULL)
+            table_fini(&tables[v]);
+    p->progress_end = progress;
+    p->grad_sqr = sqr;
+    p->grad_var = var;
+    return st;
+}
+
+static shoal_status list_validated(struct sim_profiles *ps, const char *dir,
+                                   const struct base_buf *names, struct sched_profile *p,
+                                   shoal_err *err)
+{
+    uint32_t *batches = base_arena_alloc(&ps->arena, VALIDATED_MAX * sizeof *batches);
+
+    if (batches == NULL)
+        return base_err_nomem(err, "reading profiles");
+    for (size_t at = 0; at < names->size; at += strlen(names->data + at) + 1) {
+        uint32_t batch = validated_batch(names->data + at);
+        if (batch != 0 && p->validated_count == VALIDATED_MAX)
+            return base_err(err, SHOAL_E_LIMIT,
+                            "cannot read profile '%s': more than %d validation files", dir,
+                            VALIDATED_MAX);
+        if (batch != 0)
+            batches[p->validated_count++] = batch;
+    }
+    if (p->validated_count == 0)
+        return base_err(err, SHOAL_E_FORMAT,
+                        "cannot read profile '%s': it has no validation-BATCH.csv", dir);
+    qsort(batches, p->validated_count, sizeof *batches, compare_u32);
+    p->validated = batches;
+    p->batch_initial = batches[0];
+    p->batch_max = batches[p->validated_count - 1];
+    return SHOAL_OK;
+}
+
+static shoal_status read_app(struct sim_profiles *ps, const char *app, struct sched_profile *p,
+                             shoal_err *err)
+{
+    struct base_buf names;
+    char dir[PATH_SIZE + 80];
+    uint32_t local_max = 0, profiled = 0;
+
+    snprintf(dir, sizeof dir, "%s/%.64s", ps->dir, app);
+    for (size_t i = 0; i < BASE_COUNT(known_apps); i++)
+        if (strcmp(app, known_apps[i].app) == 0) {
+            p->epochs = known_apps[i].epochs;
+            local_max = known_apps[i].local_max;
+        }
+    base_buf_init(&names, ps->alloc, 1 << 20);
+    shoal_status st = env_list(ps->env, dir, &names, err);
+    if (st == SHOAL_E_NOTFOUND) {
+        base_err(err, st, "unknown model '%s': no folder '%s'", app, dir);
+        base_err_hint(err, "give the folder of profiles with --profiles");
+    }
+    if (st == SHOAL_OK)
+        st = list_validated(ps, dir, &names, p, err);
+    if (st == SHOAL_OK)
+        st = read_epochs(ps, dir, p, err);
+    for (uint32_t k = 0; k < ps->cluster->kind_count && st == SHOAL_OK; k++) {
+        st = read_kind(ps, dir, &names, ps->cluster->kinds[k].name, &p->kinds[k], err);
+        profiled += p->kinds[k].column_count > 0;
+        if (local_max != 0 && p->kinds[k].local_max > local_max)
+            p->kinds[k].local_max = local_max;
+    }
+    if (st == SHOAL_OK && profiled == 0) {
+        st = base_err(err, SHOAL_E_NOTFOUND,
+                      "profile '%s' has no step times for a GPU kind of this cluster", dir);
+        base_err_hint(
+            err, "placements.csv is for t4; others are placements-rtx.csv (rtx), -dgx-ext (a100), "
+                 "-azure (v100), -quad (quad)");
+    }
+    base_buf_fini(&names);
+    return st;
+}
+
+/* ---- the folder ---- */
+
+shoal_status sim_profiles_open(shoal_env *env, const char *dir, const struct sched_cluster *cluster,
+                               struct sim_profiles **out, shoal_err *err)
+{
+    const struct base_alloc *alloc = env_alloc(env);
+
+    if (strlen(dir) >= PATH_SIZE)
+        return base_err(err, SHOAL_E_LIMIT, "the path of the profiles is longer than %d bytes",
+                        PATH_SIZE - 1);
+    struct sim_profiles *ps = base_calloc(alloc, 1, sizeof *ps);
+    if (ps == NULL)
+        return base_err_nomem(err, "reading profiles");
+    ps->env = env;
+    ps->alloc = alloc;
+    ps->cluster = cluster;
+    snprintf(ps->dir, sizeof ps->dir, "%s", dir);
+    base_arena_init(&ps->arena, alloc, 1 << 16);
+    base_map_init(&ps->apps, alloc);
+    *out = ps;
+    return SHOAL_OK;
+}
+
+void sim_profiles_free(struct sim_profiles *profiles)
+{
+    if (profiles == NULL)
+        return;
+    base_map_fini(&profiles->apps);
+    base_arena_fini(&profiles->arena);
+    base_free(profiles->alloc, profiles);
+}
+
+static shoal_status find_app(struct sim_profiles *ps, const char *app,
+                             const struct sched_profile **out, shoal_err *err)
+{
+    const struct base_map_entry *e = base_map_find(&ps->apps, app, strlen(app));
+
+    if (e != NULL) {
+        *out = (const struct sched_profile *)(uintptr_t)e->value;
+        return SHOAL_OK;
+    }
+    if (app[0] == '\0' || app[0] == '.' || strchr(app, '/') != NULL || strlen(app) > 64)
+        return base_err(err, SHOAL_E_NOTFOUND,
+                        "unknown model '%.64s': a profile is named by its folder", app);
+    struct sched_profile *p = base_arena_calloc(&ps->arena, 1, sizeof *p);
+    if (p == NULL)
+        return base_err_nomem(err, "reading profiles");
+    shoal_status st = read_app(ps, app, p, err);
+    if (st != SHOAL_OK)
+        return st;
+    if (base_map_add(&ps->apps, app, strlen(app), (uint64_t)(uintptr_t)p, NULL) != SHOAL_OK)
+        return base_err_nomem(err, "reading profiles");
+    *out = p;
+    return SHOAL_OK;
+}
+
+shoal_status sim_profiles_bind(struct sim_profiles *profiles, const char *app, uint32_t gpus,
+                               uint32_t batch, struct sched_model *out_model, uint32_t *out_kinds,
+                               shoal_err *err)
+{
+    const struct sched_profile *p = NULL;
+    shoal_status st = find_app(profiles, app, &p, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    struct sched_model model = sched_model_profile(p, batch);
+    uint32_t kinds = 0;
+    for (uint32_t k = 0; k < profiles->cluster->kind_count; k++)
+        if (p->kinds[k].column_count > 0 && profiles->cluster->kinds[k].gpus >= gpus &&
+            isfinite(sched_model_ideal_s(&model, profiles->cluster, k, gpus, 0)))
+            kinds |= 1u << k;
+    *out_model = model;
+    *out_kinds = kinds;
+    return SHOAL_OK;
+}

@@ -1,0 +1,80 @@
+/* result.h - what one simulated policy did: metrics, one row per job, and a bounded record for
+ * pictures.
+ *
+ * Made by sim_run, read by the command line, the report and the public API. Immutable once
+ * returned. */
+#ifndef SIM_RESULT_H
+#define SIM_RESULT_H
+
+#include "sched/why.h"
+#include "sim/trace.h"
+
+enum sim_outcome {
+    SIM_FINISHED,
+    SIM_FAILED /* gave up by its failure class */,
+    SIM_REJECTED /* can never run here */
+};
+
+struct sim_job_result {
+    double start_s;  /* first start; NAN when it never ran */
+    double finish_s; /* NAN when rejected */
+    float rho;    /* completion time / time alone on a 1/n share, n = mean number of live jobs; NAN:
+                     not finished */
+    float gpu_s;  /* GPU-seconds held */
+    float wait_s; /* seconds without GPUs */
+    float
+        locality_wait_s; /* part of wait_s in which enough GPUs were free, but not close together */
+    uint32_t starts;
+    uint8_t outcome; /* enum sim_outcome */
+};
+
+struct sim_metrics {
+    uint64_t jobs, finished, failed, rejected;
+    double avg_jct_s, p50_jct_s, p99_jct_s, makespan_s;
+    double avg_rho, worst_rho, unfair_share; /* share of jobs with rho > 1 */
+    double avg_wait_s;
+    double wait_by_reason_s[SCHED_WHY_COUNT]; /* job-seconds */
+    double utilization; /* GPU-seconds held / GPU-seconds of live nodes up to the last finish */
+    double lost_gpu_s;  /* held but wasted: restarts, and work lost to failures */
+    double cost_usd;    /* NAN when a kind used has no price */
+    uint64_t rounds, restarts, job_rounds; /* job_rounds: sum over rounds of live jobs */
+    double decision_ms_p50, decision_ms_p99, decision_s;
+    double wall_s, cpu_s;
+    uint64_t node_failures, job_failures;
+    uint32_t worst_rho_job; /* index into the trace's jobs, SIM_NONE */
+};
+
+/* Means over equal steps of time from 0; the step doubles when the record is full. */
+struct sim_series {
+    double step_s;
+    size_t count;
+    float *busy[SCHED_KINDS_MAX]; /* GPUs held, per kind */
+    float *waiting;               /* jobs */
+    float *running;               /* jobs */
+};
+
+/* A job on one node: `rows` are the GPU rows of the node it is drawn on. */
+struct sim_segment {
+    double from_s, to_s;
+    uint64_t rows;
+    uint32_t job; /* index into the trace's jobs */
+    uint32_t node;
+};
+
+struct sim_result {
+    const struct base_alloc *alloc;
+    const struct sim_trace *trace;
+    const struct sched_cluster *cluster;
+    char policy[64]; /* label: name, with knobs that were set */
+    struct sim_metrics metrics;
+    struct sim_job_result *jobs; /* one per job of the trace */
+    struct sim_series series;    /* step_s 0: not recorded */
+    struct sim_segment *segments;
+    size_t segment_count;
+    bool segments_cut;     /* there were more than the record holds: do not draw them */
+    struct base_buf story; /* text about one job, when asked for */
+};
+
+void sim_result_free(struct sim_result *result);
+
+#endif

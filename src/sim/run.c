@@ -1,0 +1,642 @@
+/* run.c - the loop of the simulator: arrivals, rounds, carrying out plans.
+ *
+ * Time moves from instant to instant: the next round, or a node failing or coming back before it.
+ * Between two instants jobs only make progress (advance.c); jobs that end inside the stretch are
+ * taken out in order of time, their GPUs are free again at the next round. A round shows the policy
+ * a snapshot, times the decision and carries out the plan: first everyone who loses or changes
+ * places lets go, then the others start. When no job is live the loop jumps to the round at or
+ * after the next arrival.
+ *
+ * Cost per round: O(live jobs) here plus the policy's own. Memory: one row per job of the trace for
+ * results, and one sim_active per live job, recycled. */
+#include "sim/state.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STORY_MAX = 64 << 20, GAIN_ROUNDS = 1000 };
+
+void sim_opts_init(struct sim_opts *opts)
+{
+    *opts = (struct sim_opts){
+        .round_s = 60, .restart_s = 30, .node_repair_s = 7200, .seed = 1, .story_job = SIM_NONE};
+}
+
+/* ---- live jobs ---- */
+
+static void integrate_live(struct sim_state *s, double when_s)
+{
+    s->live_integral += (double)s->live_count * (when_s - s->live_since_s);
+    s->live_since_s = when_s;
+}
+
+static struct sim_active *active_new(struct sim_state *s)
+{
+    struct sim_active *a = s->free_list;
+
+    if (a == NULL)
+        return base_arena_calloc(&s->actives, 1, sizeof *a);
+    s->free_list = a->next_free;
+    struct sched_place *far = a->far;
+    uint32_t far_cap = a->far_cap;
+    *a = (struct sim_active){.far = far, .far_cap = far_cap};
+    return a;
+}
+
+static shoal_status reject(struct sim_state *s, uint32_t index)
+{
+    const struct sim_job *t = &s->trace->jobs[index];
+    struct sim_active a = {.job = {.id = index, .gpus = t->gpus, .submit_s = t->submit_s}};
+
+    s->result->jobs[index] = (struct sim_job_result){
+        .start_s = NAN, .finish_s = NAN, .rho = NAN, .outcome = SIM_REJECTED};
+    s->result->metrics.rejected++;
+    return sim_journal_job(s, t->submit_s, "job.rejected", &a, "impossible");
+}
+
+static shoal_status arrive(struct sim_state *s)
+{
+    uint32_t index = (uint32_t)s->next_arrival++;
+    const struct sim_job *t = &s->trace->jobs[index];
+
+    if (t->kinds == 0)
+        return reject(s, index);
+    if (base_reserve(s->alloc, (void **)&s->jobs, &s->job_cap, s->job_count + 1, sizeof *s->jobs) !=
+        0)
+        return base_err_nomem(s->err, "simulating");
+    struct sim_active *a = active_new(s);
+    if (a == NULL)
+        return base_err_nomem(s->err, "simulating");
+    a->job = (struct sched_job){
+        .id = index,
+        .gpus = t->gpus,
+        .kinds = t->kinds,
+        .group = t->group,
+        .weight = t->weight,
+        .submit_s = t->submit_s,
+        .deadline_s = t->deadline_s,
+        .model = t->speed,
+        .wait_since_s = t->submit_s,
+        .lease_until_s = t->submit_s,
+        .partner = SCHED_JOB_NONE,
+    };
+    sched_job_rank(&a->job, s->cluster);
+    a->slow = 1;
+    a->start_s = a->end_s = NAN;
+    a->since_s = t->submit_s;
+    a->reason = SCHED_WHY_NEXT_ROUND;
+    a->fail_at_run_s = INFINITY;
+    integrate_live(s, t->submit_s);
+    a->live_integral = s->live_integral;
+    s->live_count++;
+    s->jobs[s->job_count++] = &a->job;
+    sim_faults_draw(s, a);
+    return sim_journal_job(s, t->submit_s, "job.arrived", a, NULL);
+}
+
+/* Counts waiting up to `when_s` under the reason that held. */
+static void settle_wait(struct sim_state *s, struct sim_active *a, double when_s)
+{
+    double waited = when_s - a->since_s;
+
+    a->since_s = when_s;
+    a->wait_s += waited;
+    if (a->reason == SCHED_WHY_LOCALITY)
+        a->locality_wait_s += waited;
+    s->result->metrics.wait_by_reason_s[a->reason] += waited;
+}
+
+void sim_release(struct sim_state *s, struct sim_active *a, double when_s)
+{
+    sim_record_stop(s, a, when_s);
+    struct sim_active *partner = a->partner;
+    sim_unpair(a);
+    if (partner != NULL && isnan(partner->end_s))
+        sim_refresh_rate(partner);
+    a->job.alloc = (struct sched_alloc){0};
+    a->job.wait_since_s = a->since_s = when_s;
+    a->reason = SCHED_WHY_NEXT_ROUND;
+}
+
+void sim_rollback(struct sim_state *s, struct sim_active *a)
+{
+    s->result->metrics.lost_gpu_s += a->at_risk_gpu_s;
+    a->at_risk_gpu_s = 0;
+    a->job.progress = a->checkpoint;
+}
+
+static shoal_status end_job(struct sim_state *s, struct sim_active *a)
+{
+    double when = a->end_s, life = when - a->job.submit_s;
+    const struct sim_job *t = &s->trace->jobs[a->job.id];
+
+    integrate_live(s, when);
+    s->live_count--;
+    s->up_last_gpu_s = s->up_gpu_s - (double)s->gpus_up * (s->up_since_s - when);
+    double n = life > 0 ? (s->live_integral - a->live_integral) / life : 1;
+    double alone = a->failed ? NAN : sim_alone_s(s, t, n < 1 ? 1 : n);
+    s->result->jobs[a->job.id] = (struct sim_job_result){
+        .start_s = a->start_s,
+        .finish_s = when,
+        .rho = (float)(life / alone),
+        .gpu_s = (float)a->job.attained_gpu_s,
+        .wait_s = (float)a->wait_s,
+        .locality_wait_s = (float)a->locality_wait_s,
+        .starts = a->job.starts,
+        .outcome = a->failed ? SIM_FAILED : SIM_FINISHED,
+    };
+    s->result->metrics.cost_usd += a->usd;
+    if (a->job.id == s->opts->story_job)
+        s->story_usd = a->unpriced ? NAN : a->usd;
+    sim_release(s, a, when);
+    if (s->opts->done != NULL)
+        atomic_fetch_add_explicit(s->opts->done, 1, memory_order_relaxed);
+    return sim_journal_job(s, when, a->failed ? "job.failed" : "job.finished", a,
+                           a->failed ? sim_fault_name(a->fail_class) : NULL);
+}
+
+/* Takes the ended jobs out of the live list, which stays in order. */
+static void drop_ended(struct sim_state *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->job_count; i++) {
+        struct sim_active *a = sim_active_of(s->jobs[i]);
+        if (isnan(a->end_s)) {
+            s->jobs[kept++] = s->jobs[i];
+        } else {
+            a->next_free = s->free_list;
+            s->free_list = a;
+        }
+    }
+    s->job_count = kept;
+}
+
+static shoal_status end_or_retry(struct sim_state *s, struct sim_active *a)
+{
+    double when = a->end_s;
+
+    if (!a->failed || !sim_faults_retry(s, a))
+        return end_job(s, a);
+    sim_rollback(s, a);
+    sim_release(s, a, when);
+    a->end_s = NAN;
+    a->failed = false;
+    s->result->metrics.job_failures++;
+    shoal_status st = sim_journal_job(s, when, "job.retried", a, sim_fault_name(a->fail_class));
+    sim_faults_draw(s, a);
+    return st;
+}
+
+/* Moves time to `to_s`: progress, then arrivals and endings in order of time. */
+static shoal_status step_to(struct sim_state *s, double to_s)
+{
+    shoal_status st = sim_advance(s, to_s);
+    size_t e = 0;
+
+    sim_record_stretch(s, to_s);
+    s->up_gpu_s += (double)s->gpus_up * (to_s - s->up_since_s);
+    s->up_since_s = to_s;
+    while (st == SHOAL_OK) {
+        bool arrival = s->next_arrival < s->trace->job_count &&
+                       s->trace->jobs[s->next_arrival].submit_s <= to_s;
+        if (e < s->ended_count &&
+            (!arrival || s->ended[e]->end_s <= s->trace->jobs[s->next_arrival].submit_s)) {
+            st = end_or_retry(s, s->ended[e++]);
+        } else if (arrival) {
+            st = arrive(s);
+        } else {
+            break;
+        }
+    }
+    integrate_live(s, to_s);
+    drop_ended(s);
+    s->now_s = to_s;
+    return st;
+}
+
+/* ---- carrying out a plan ---- */
+
+static shoal_status copy_places(struct sim_state *s, struct sim_active *a,
+                                const struct sched_alloc *from)
+{
+    struct sched_place *to = a->near;
+
+    if (from->place_count > BASE_COUNT(a->near)) {
+        if (a->far_cap < from->place_count) {
+            struct sched_place *far =
+                base_realloc(s->alloc, a->far, from->place_count * sizeof *a->far);
+            if (far == NULL)
+                return base_err_nomem(s->err, "simulating");
+            a->far = far;
+            a->far_cap = from->place_count;
+        }
+        to = a->far;
+    }
+    memcpy(to, from->places, from->place_count * sizeof *to);
+    a->job.alloc = *from;
+    a->job.alloc.places = to;
+    return SHOAL_OK;
+}
+
+static shoal_status start_job(struct sim_state *s, struct sim_active *a,
+                              const struct sched_grant *g, bool moved)
+{
+    shoal_status st = copy_places(s, a, &g->alloc);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (!moved)
+        settle_wait(s, a, s->now_s);
+    if (isnan(a->start_s))
+        a->start_s = s->now_s;
+    if (a->job.starts > 0)
+        s->result->metrics.restarts++;
+    a->job.starts++;
+    a->restart_left_s = s->opts->restart_s;
+    a->job.lease_until_s = s->now_s + s->opts->lease_s;
+    a->reason = SCHED_WHY_NONE;
+    a->rate = -1; /* set once partners are known */
+    return sim_journal_job(s, s->now_s, moved ? "job.moved" : "job.started", a, NULL);
+}
+
+static shoal_status stop_jobs(struct sim_state *s)
+{
+    for (size_t i = 0; i < s->job_count; i++) {
+        struct sim_active *a = sim_active_of(s->jobs[i]);
+        const struct sched_grant *g = sched_plan_grant(s->plan, i);
+        if (!sim_running(a) || (g != NULL && g->kept))
+            continue;
+        if (g == NULL) {
+            sim_release(s, a, s->now_s);
+            shoal_status st = sim_journal_job(s, s->now_s, "job.preempted", a, NULL);
+            if (st != SHOAL_OK)
+                return st;
+        } else {
+            sim_record_stop(s, a, s->now_s);
+            sim_unpair(a);
+        }
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status start_jobs(struct sim_state *s)
+{
+    for (size_t i = 0; i < s->job_count; i++) {
+        struct sim_active *a = sim_active_of(s->jobs[i]);
+        const struct sched_grant *g = sched_plan_grant(s->plan, i);
+        if (g != NULL && !g->kept) {
+            shoal_status st = start_job(s, a, g, sim_running(a));
+            if (st != SHOAL_OK)
+                return st;
+        } else if (g == NULL) {
+            enum sched_reason reason = sched_plan_reason(s->plan, i);
+            if (reason != a->reason) {
+                settle_wait(s, a, s->now_s);
+                a->reason = (uint8_t)reason;
+            }
+        }
+    }
+    return SHOAL_OK;
+}
+
+/* Partners and interference as the plan has them; the rate of every job affected is computed anew.
+ */
+static shoal_status settle_rates(struct sim_state *s)
+{
+    double loss = s->opts->interference;
+
+    if (loss > 0) {
+        memset(s->node_span, 0, s->cluster->node_count * sizeof *s->node_span);
+        for (size_t i = 0; i < s->job_count; i++) {
+            const struct sched_alloc *al = &s->jobs[i]->alloc;
+            for (uint32_t p = 0; al->place_count > 1 && p < al->place_count; p++)
+                s->node_span[al->places[p].node]++;
+        }
+    }
+    for (size_t i = 0; i < s->job_count; i++) {
+        struct sim_active *a = sim_active_of(s->jobs[i]);
+        const struct sched_grant *g = sched_plan_grant(s->plan, i);
+        if (g == NULL)
+            continue;
+        struct sim_active *partner =
+            g->partner == SCHED_JOB_NONE ? NULL : sim_active_of(s->jobs[g->partner]);
+        float slow = 1;
+        const struct sched_alloc *al = &a->job.alloc;
+        for (uint32_t p = 0; loss > 0 && al->place_count > 1 && p < al->place_count; p++)
+            if (s->node_span[al->places[p].node] > 1)
+                slow = (float)(1 - loss);
+        if (partner == a->partner && slow == a->slow && a->rate >= 0)
+            continue;
+        if (partner != a->partner)
+            sim_record_stop(s, a, s->now_s);
+        a->partner = partner;
+        a->job.partner = partner != NULL ? partner->job.id : SCHED_JOB_NONE;
+        a->slow = slow;
+        sim_refresh_rate(a);
+        if (a->rate <= 0) {
+            base_err(s->err, SHOAL_E_IMPOSSIBLE,
+                     "job '%s' cannot run on %u GPUs of kind '%s' over %u nodes: its profile has "
+                     "no speed for that",
+                     s->trace->jobs[a->job.id].name, al->gpus, s->cluster->kinds[al->kind].name,
+                     al->place_count);
+            base_err_hint(s->err, "profile that size, or leave the job out of the trace");
+            return SHOAL_E_IMPOSSIBLE;
+        }
+    }
+    return SHOAL_OK;
+}
+
+static size_t count_running(const struct sim_state *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->job_count; i++)
+        n += s->jobs[i]->alloc.place_count > 0;
+    return n;
+}
+
+static shoal_status stuck(struct sim_state *s)
+{
+    const struct sched_job *j = s->jobs[0];
+
+    base_err(s->err, SHOAL_E_IMPOSSIBLE,
+             "policy '%s' leaves %zu jobs waiting on an idle cluster, first '%s' (%u GPUs)",
+             s->opts->policy->name, s->job_count, s->trace->jobs[j->id].name, j->gpus);
+    base_err_hint(s->err, "allow it less locality: --set locality=anywhere, or --set relax=10m");
+    return SHOAL_E_IMPOSSIBLE;
+}
+
+static shoal_status decide(struct sim_state *s)
+{
+    struct sim_metrics *m = &s->result->metrics;
+    struct sched_snapshot snap = {
+        .cluster = s->cluster,
+        .node_up = s->node_up,
+        .node_changes = s->node_changes,
+        .jobs = s->jobs,
+        .job_count = s->job_count,
+        .now_s = s->now_s,
+        .round_s = s->opts->round_s,
+        .restart_s = s->opts->restart_s,
+        .round = m->rounds,
+        .seed = s->opts->seed,
+    };
+
+    uint64_t began = env_now_ns(s->env);
+    shoal_status st = sched_plan_begin(s->plan, &snap);
+    if (st == SHOAL_OK)
+        st = s->opts->policy->decide(s->memory, &snap, s->plan);
+    sim_histogram_add(&s->decisions, env_now_ns(s->env) - began);
+    if (st != SHOAL_OK)
+        return base_err(s->err, st, "policy '%s' stopped at %.0f s: %s", s->opts->policy->name,
+                        s->now_s, shoal_status_text(st));
+    m->rounds++;
+    m->job_rounds += s->job_count;
+
+    st = stop_jobs(s);
+    if (st == SHOAL_OK)
+        st = start_jobs(s);
+    if (st == SHOAL_OK)
+        st = settle_rates(s);
+    for (size_t i = 0; i < s->job_count && st == SHOAL_OK && s->recorder != NULL; i++) {
+        struct sim_active *a = sim_active_of(s->jobs[i]);
+        if (sim_running(a) && a->segment == 0)
+            sim_record_start(s, a);
+    }
+    if (st == SHOAL_OK && s->opts->story_job != SIM_NONE)
+        for (size_t i = 0; i < s->job_count; i++)
+            if (s->jobs[i]->id == s->opts->story_job)
+                sim_journal_why(s, i);
+    if (st == SHOAL_OK && s->job_count > 0 && s->next_arrival == s->trace->job_count &&
+        isinf(sim_faults_next_s(s)) && count_running(s) == 0 && s->place.relax_s == 0)
+        st = stuck(s);
+    return st;
+}
+
+/* Work can be undone as fast as it is made: a turn that is all restart, nodes that fail faster than
+ * a gang can start. Such a run would never end, so from time to time the progress of all jobs
+ * together must have grown. */
+static shoal_status check_gain(struct sim_state *s)
+{
+    const struct sim_opts *o = s->opts;
+    double gain = 2.0 * (double)s->next_arrival -
+                  (double)s->job_count; /* an arrival counts 1, an end 1 in all */
+    bool first = s->gain_due_s == 0;
+
+    if (s->now_s < s->gain_due_s || s->job_count == 0)
+        return SHOAL_OK;
+    for (size_t i = 0; i < s->job_count; i++)
+        gain += s->jobs[i]->progress / s->jobs[i]->model.work;
+    if (first || gain > s->gain) {
+        double window_s = fmax(GAIN_ROUNDS * o->round_s, 3 * s->place.relax_s);
+        s->gain = gain;
+        s->gain_due_s =
+            s->now_s + (o->node_mtbf_s > 0 ? fmax(window_s, 100 * o->node_repair_s) : window_s);
+        return SHOAL_OK;
+    }
+    base_err(s->err, SHOAL_E_IMPOSSIBLE,
+             "at %.0f s no job gets on any more, %zu are left, first '%s' (%u GPUs)", s->now_s,
+             s->job_count, s->trace->jobs[s->jobs[0]->id].name, s->jobs[0]->gpus);
+    if (o->restart_s >= o->round_s)
+        base_err_hint(s->err, "a start takes a whole round; make --round longer than --restart");
+    else if (o->node_mtbf_s > 0)
+        base_err_hint(
+            s->err,
+            "nodes fail faster than it can work; take --checkpoint more often, or fewer failures");
+    return SHOAL_E_IMPOSSIBLE;
+}
+
+/* ---- the run ---- */
+
+static bool stopped(const struct sim_state *s)
+{
+    return s->opts->stop != NULL && atomic_load_explicit(s->opts->stop, memory_order_relaxed);
+}
+
+static shoal_status loop(struct sim_state *s)
+{
+    double round_s = s->opts->round_s, k = 0;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK) {
+        if (s->job_count == 0) {
+            if (s->next_arrival == s->trace->job_count)
+                break;
+            double at = ceil(s->trace->jobs[s->next_arrival].submit_s / round_s);
+            k = at > k ? at : k;
+        }
+        double next_s = k * round_s;
+        while (st == SHOAL_OK && sim_faults_next_s(s) <= next_s) {
+            st = step_to(s, sim_faults_next_s(s));
+            if (st == SHOAL_OK)
+                st = sim_faults_apply(s);
+        }
+        if (st == SHOAL_OK)
+            st = step_to(s, next_s);
+        if (st == SHOAL_OK && s->job_count > 0)
+            st = decide(s);
+        if (st == SHOAL_OK)
+            st = check_gain(s);
+        if (st == SHOAL_OK && stopped(s))
+            st = base_err(s->err, SHOAL_E_CANCELLED, "stopped");
+        k++;
+    }
+    return st;
+}
+
+/* Knobs go to the placement rules when they know the name, else to the policy. */
+static shoal_status apply_sets(struct sim_state *s)
+{
+    const struct sched_policy *p = s->opts->policy;
+    char what[80];
+
+    snprintf(what, sizeof what, "policy '%s'", p->name);
+    base_opt_defaults(sched_place_rows, sched_place_row_count, &s->place);
+    base_opt_defaults(p->opts, p->opt_count, s->memory);
+    for (size_t i = 0; i < s->opts->set_count; i++) {
+        const char *set = s->opts->sets[i];
+        char name[64];
+        size_t length = strcspn(set, "=");
+        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), set);
+        bool common = base_opt_find(sched_place_rows, sched_place_row_count, name) != NULL;
+        shoal_status st =
+            common ? base_opt_assign(sched_place_rows, sched_place_row_count, set, what, &s->place,
+                                     s->err)
+                   : base_opt_assign(p->opts, p->opt_count, set, what, s->memory, s->err);
+        if (st != SHOAL_OK)
+            return st;
+    }
+    return SHOAL_OK;
+}
+
+static void label(struct sim_result *r, const struct sim_opts *opts)
+{
+    size_t at = (size_t)snprintf(r->policy, sizeof r->policy, "%s", opts->policy->name);
+
+    for (size_t i = 0; i < opts->set_count && at < sizeof r->policy; i++)
+        at += (size_t)snprintf(r->policy + at, sizeof r->policy - at, "%s%s", i == 0 ? " " : ",",
+                               opts->sets[i]);
+}
+
+static shoal_status setup(struct sim_state *s)
+{
+    const struct sim_opts *o = s->opts;
+    shoal_status st = SHOAL_E_NOMEM;
+
+    base_arena_init(&s->actives, s->alloc, 1 << 14);
+    base_buf_init(&s->line, s->alloc, SIM_EVENT_MAX);
+    base_heap_init(&s->node_events, s->alloc);
+    s->result = base_calloc(s->alloc, 1, sizeof *s->result);
+    if (s->result == NULL)
+        goto nomem;
+    s->result->alloc = s->alloc;
+    s->memory = base_calloc(s->alloc, 1, o->policy->memory_size + 1);
+    s->node_up = base_calloc(s->alloc, s->cluster->node_count, sizeof *s->node_up);
+    s->node_span = base_calloc(s->alloc, s->cluster->node_count, sizeof *s->node_span);
+    if (s->memory == NULL || s->node_up == NULL || s->node_span == NULL)
+        goto nomem;
+    s->result->trace = s->trace;
+    s->result->cluster = s->cluster;
+    base_buf_init(&s->result->story, s->alloc, STORY_MAX);
+    s->result->jobs = base_calloc(s->alloc, s->trace->job_count, sizeof *s->result->jobs);
+    if (s->result->jobs == NULL)
+        goto nomem;
+    label(s->result, o);
+    for (uint32_t n = 0; n < s->cluster->node_count; n++)
+        s->node_up[n] = true;
+    s->gpus_up = s->cluster->gpus;
+
+    st = apply_sets(s);
+    if (st != SHOAL_OK)
+        return st;
+    st = sched_plan_new(s->alloc, s->cluster, &s->place, &s->plan);
+    if (st == SHOAL_OK && o->record)
+        st = sim_recorder_new(s, &s->recorder);
+    if (st == SHOAL_OK)
+        st = sim_faults_init(s);
+    if (st == SHOAL_OK)
+        return st;
+nomem:
+    return base_err_nomem(s->err, "setting up the simulation");
+}
+
+static void teardown(struct sim_state *s)
+{
+    for (size_t i = 0; i < s->job_count; i++)
+        base_free(s->alloc, sim_active_of(s->jobs[i])->far);
+    for (struct sim_active *a = s->free_list; a != NULL; a = a->next_free)
+        base_free(s->alloc, a->far);
+    if (s->memory != NULL && s->opts->policy->fini != NULL)
+        s->opts->policy->fini(s->memory);
+    base_free(s->alloc, s->memory);
+    base_free(s->alloc, s->jobs);
+    base_free(s->alloc, s->ended);
+    base_free(s->alloc, s->node_up);
+    base_free(s->alloc, s->node_span);
+    base_heap_fini(&s->node_events);
+    base_buf_fini(&s->line);
+    base_arena_fini(&s->actives);
+    sched_plan_free(s->plan);
+    sim_recorder_free(s->recorder);
+    sim_result_free(s->result);
+}
+
+static shoal_status check_opts(const struct sim_opts *o, shoal_err *err)
+{
+    if (!(o->round_s > 0 && o->round_s <= 1e7))
+        return base_err(err, SHOAL_E_INVAL, "a round takes between 0 and 1e7 seconds, not %g",
+                        o->round_s);
+    if (!(o->restart_s >= 0) || !(o->lease_s >= 0) || !(o->checkpoint_s >= 0))
+        return base_err(err, SHOAL_E_INVAL,
+                        "restart, lease and checkpoint times cannot be negative");
+    if (!(o->interference >= 0 && o->interference < 1))
+        return base_err(err, SHOAL_E_INVAL, "interference is a share below 1, not %g",
+                        o->interference);
+    if (!(o->node_mtbf_s >= 0) || (o->node_mtbf_s > 0 && !(o->node_repair_s > 0)))
+        return base_err(err, SHOAL_E_INVAL, "nodes that fail need a repair time above 0");
+    return SHOAL_OK;
+}
+
+shoal_status sim_run(shoal_env *env, const struct sim_trace *trace,
+                     const struct sched_cluster *cluster, const struct sim_opts *opts,
+                     struct sim_result **out_result, shoal_err *err)
+{
+    struct sim_state s = {.env = env,
+                          .alloc = env_alloc(env),
+                          .trace = trace,
+                          .cluster = cluster,
+                          .opts = opts,
+                          .err = err};
+    uint64_t began = env_now_ns(env);
+    double cpu = env_cpu_s(env);
+
+    shoal_status st = check_opts(opts, err);
+    if (st != SHOAL_OK)
+        return st;
+    st = setup(&s);
+    if (st == SHOAL_OK)
+        st = loop(&s);
+    if (st == SHOAL_OK)
+        st = sim_metrics_finish(&s);
+    if (st == SHOAL_OK && s.recorder != NULL)
+        st = sim_record_finish(&s);
+    if (st == SHOAL_OK) {
+        s.result->metrics.wall_s = (double)(env_now_ns(env) - began) * 1e-9;
+        s.result->metrics.cpu_s = env_cpu_s(env) - cpu;
+        sim_journal_story_end(&s);
+        st = base_buf_status(&s.result->story);
+        if (st != SHOAL_OK)
+            base_err(err, st, "cannot tell the story of job '%s': %s",
+                     trace->jobs[opts->story_job].name, shoal_status_text(st));
+    }
+    if (st == SHOAL_OK) {
+        *out_result = s.result;
+        s.result = NULL;
+    }
+    teardown(&s);
+    return st;
+}

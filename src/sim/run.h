@@ -1,0 +1,44 @@
+/* run.h - replay a trace under one policy in virtual time.
+ *
+ * Same trace, cluster, options and seed: same events, byte for byte. Reads the trace and cluster,
+ * writes only its own memory; any number of runs may go on in parallel on different threads. */
+#ifndef SIM_RUN_H
+#define SIM_RUN_H
+
+#include "sched/plan.h"
+#include "sim/result.h"
+#include <stdatomic.h>
+
+/* Receives the event log as it is made, in time order, as JSON lines; returns an error to stop the
+ * run. */
+typedef shoal_status (*sim_event_fn)(void *ctx, const char *json_line, size_t size, shoal_err *err);
+
+struct sim_opts {
+    const struct sched_policy *policy;
+    const char *const *sets; /* "key=value" knobs: the policy's and the placement's */
+    size_t set_count;
+    double round_s;   /* 60 */
+    double restart_s; /* seconds a job needs after a start or move before it makes progress; 30 */
+    double lease_s;   /* a job placed is not moved for this long; 0: until the next round */
+    double interference; /* share of speed lost by jobs that span nodes and share one with another
+                            such job */
+    double node_mtbf_s, node_repair_s; /* per node, exponential; 0: nodes do not fail */
+    bool job_failures;                 /* Philly's failure classes */
+    double checkpoint_s;               /* a failure loses at most this much work; 0: none is lost */
+    uint64_t seed;
+    bool record;           /* fill series and segments */
+    uint32_t story_job;    /* index of the job whose story is wanted, or SIM_NONE */
+    sim_event_fn on_event; /* NULL: no log */
+    void *event_ctx;
+    atomic_uint_fast64_t *done; /* jobs ended so far, for progress; NULL: not wanted */
+    const atomic_bool *stop;    /* set by another thread to cancel; NULL: never */
+};
+
+void sim_opts_init(struct sim_opts *opts);
+
+SHOAL_MUST_USE shoal_status sim_run(shoal_env *env, const struct sim_trace *trace,
+                                    const struct sched_cluster *cluster,
+                                    const struct sim_opts *opts, struct sim_result **out_result,
+                                    shoal_err *err);
+
+#endif

@@ -1,0 +1,167 @@
+/* state.h - the state of one run, private to the files that make up the simulator core:
+ *
+ *   run.c       the loop: arrivals, rounds, carrying out plans
+ *   advance.c   progress of running jobs between two instants
+ *   faults.c    nodes that fail and return, jobs that fail by class
+ *   journal.c   the event log and the story of one job
+ *   record.c    what pictures need, bounded
+ *   metrics.c   the figures at the end
+ *
+ * Everything belongs to the thread that called sim_run. */
+#ifndef SIM_STATE_H
+#define SIM_STATE_H
+
+#include "base/event.h"
+#include "base/heap.h"
+#include "sim/run.h"
+
+/* A job that has arrived and not ended. Recycled through a free list. */
+struct sim_active {
+    struct sched_job job;       /* what policies see; id is the index in the trace */
+    struct sched_place near[2]; /* places live here, or in `far` when there are more */
+    struct sched_place *far;
+    uint32_t far_cap;
+    double restart_left_s;
+    double rate, until; /* progress per second now, and how far it holds */
+    struct sched_batch batch;
+    float slow;     /* 1, or 1 - interference */
+    double start_s; /* first start, NAN before */
+    double wait_s, locality_wait_s;
+    double since_s;       /* wait_s is counted up to here */
+    double live_integral; /* of the number of live jobs, at arrival */
+    double usd;
+    bool unpriced;           /* held a kind without a price */
+    double checkpoint;       /* progress a failure falls back to */
+    double at_risk_gpu_s;    /* worked since then */
+    double checkpoint_due_s; /* run_s at which the next one is taken */
+    double fail_at_run_s;    /* of its drawn failure, INFINITY: none */
+    uint8_t fail_class, attempts;
+    uint8_t reason; /* enum sched_reason it waits for, since the last round */
+    double end_s;   /* set by advancing: when it finished or failed, NAN while it goes on */
+    bool failed;
+    uint64_t stamp;   /* of the last stretch it was advanced in */
+    uint32_t segment; /* record.c: first open segment + 1 */
+    struct sim_active *partner;
+    struct sim_active *next_free;
+};
+
+enum {
+    SIM_OCTAVES = 59,
+    SIM_EVENT_MAX = 4 << 20 /* bytes of one event: room for the places of the largest gang */
+};
+
+struct sim_histogram { /* of nanoseconds, exact below 64, then 32 buckets per octave */
+    uint64_t buckets[SIM_OCTAVES][64];
+    uint64_t count;
+    double sum_s;
+};
+
+struct sim_state {
+    shoal_env *env;
+    const struct base_alloc *alloc;
+    const struct sim_trace *trace;
+    const struct sched_cluster *cluster;
+    const struct sim_opts *opts;
+    shoal_err *err;
+
+    struct sched_plan *plan;
+    void *memory; /* of the policy */
+    struct sched_place_opts place;
+
+    double now_s;
+    size_t next_arrival;
+    struct sched_job **jobs; /* live, by increasing id; each is the first member of a sim_active */
+    size_t job_count, job_cap;
+    struct sim_active *free_list;
+    struct base_arena actives;
+    struct sim_active **ended; /* of the stretch just advanced */
+    size_t ended_count, ended_cap;
+    uint64_t stamp; /* counts stretches */
+
+    bool *node_up;
+    uint32_t gpus_up;
+    uint64_t node_changes; /* of node_up so far */
+    struct base_heap node_events;
+    struct base_rand node_rand, job_rand;
+    uint16_t *node_span; /* spanning jobs per node, for interference */
+
+    double live_integral, live_since_s; /* of live_count over time, up to */
+    size_t live_count;
+    double held_gpu_s, up_gpu_s, up_since_s;
+    double up_last_gpu_s; /* up_gpu_s at the last end of a job */
+    struct sim_histogram decisions;
+    double gain_due_s, gain; /* when to look again whether jobs get on, and how far they were */
+    bool unpriced;           /* some job held a kind without a price */
+
+    struct base_buf line;   /* scratch for events */
+    uint32_t story_reasons; /* bit mask of those told since its job waits */
+    double story_usd;       /* what the story's job cost, NAN: not priced */
+    struct sim_recorder *recorder;
+    struct sim_result *result;
+};
+
+static inline struct sim_active *sim_active_of(struct sched_job *job)
+{
+    return (struct sim_active *)(void *)job;
+}
+
+static inline bool sim_running(const struct sim_active *a)
+{
+    return a->job.alloc.place_count > 0;
+}
+
+/* advance.c */
+
+/* Recomputes rate and until from the places, partner and progress. */
+void sim_refresh_rate(struct sim_active *a);
+/* The two jobs of a pair no longer share; rates are the caller's to refresh. */
+void sim_unpair(struct sim_active *a);
+/* Brings every running job from state->now_s to `to_s`; the ones that ended are in state->ended, in
+ * order of time. */
+SHOAL_MUST_USE shoal_status sim_advance(struct sim_state *s, double to_s);
+
+/* faults.c */
+SHOAL_MUST_USE shoal_status sim_faults_init(struct sim_state *s);
+/* Draws the failure, if any, of a job about to run its next attempt. */
+void sim_faults_draw(struct sim_state *s, struct sim_active *a);
+/* Time of the next node event, INFINITY when there is none. */
+double sim_faults_next_s(const struct sim_state *s);
+/* Carries out node events due at now_s: jobs on a failed node stop. */
+SHOAL_MUST_USE shoal_status sim_faults_apply(struct sim_state *s);
+/* After a failure: true when the job goes back to waiting, false when it gives up. */
+bool sim_faults_retry(struct sim_state *s, struct sim_active *a);
+const char *sim_fault_name(uint32_t fail_class);
+
+/* run.c: the job lets go of its GPUs at `when_s`. */
+void sim_release(struct sim_state *s, struct sim_active *a, double when_s);
+/* Falls back to the last checkpoint. */
+void sim_rollback(struct sim_state *s, struct sim_active *a);
+
+/* journal.c: each event goes to the log when one is wanted, and to the story when it is about that
+ * job. */
+SHOAL_MUST_USE shoal_status sim_journal_job(struct sim_state *s, double time_s, const char *type,
+                                            const struct sim_active *a, const char *detail);
+SHOAL_MUST_USE shoal_status sim_journal_node(struct sim_state *s, double time_s, const char *type,
+                                             uint32_t node);
+/* Notes in the story why its job waits, when that changed. */
+void sim_journal_why(struct sim_state *s, size_t index);
+void sim_journal_story_end(struct sim_state *s);
+
+/* record.c; a NULL recorder does nothing. */
+SHOAL_MUST_USE shoal_status sim_recorder_new(struct sim_state *s, struct sim_recorder **out);
+void sim_recorder_free(struct sim_recorder *r);
+/* Once the partners of all starting jobs are known. */
+void sim_record_start(struct sim_state *s, struct sim_active *a);
+void sim_record_stop(struct sim_state *s, struct sim_active *a, double when_s);
+/* State of the cluster holds from now_s to to_s. */
+void sim_record_stretch(struct sim_state *s, double to_s);
+SHOAL_MUST_USE shoal_status sim_record_finish(struct sim_state *s);
+
+/* metrics.c */
+void sim_histogram_add(struct sim_histogram *h, uint64_t ns);
+SHOAL_MUST_USE shoal_status sim_metrics_finish(struct sim_state *s);
+/* Seconds from submission to end if the job were alone on a 1/n share of the cluster (n may be
+ * fractional). */
+double sim_alone_s(const struct sim_state *s, const struct sim_job *job, double n);
+
+#endif

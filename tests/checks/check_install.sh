@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The installed tree is enough: examples build against it with pkg-config and with CMake, and run; the
+# tree may be moved.
+set -euo pipefail
+if [[ -n ${SHOAL_SANITIZE:-} ]]; then
+    echo "skipped: a sanitized library cannot be linked into plain programs"
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$SHOAL_BUILD_DIR" --prefix "$work/first" >"$work/install.log"
+mv "$work/first" "$work/tree"
+tree=$work/tree
+lib=$(dirname "$(find "$tree" -name 'libshoal.so.0')")
+for file in bin/shoal include/shoal/status.h; do
+    [[ -e $tree/$file ]] || { echo "not installed: $file"; exit 1; }
+done
+[[ -L $lib/libshoal.so ]] || { echo "libshoal.so is not a link"; exit 1; }
+"$tree/bin/shoal" --help >/dev/null
+
+export PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib
+version=$(sed -n 's/^#define SHOAL_VERSION  *"\(.*\)"/\1/p' "$tree/include/shoal/version.h")
+[[ $(pkg-config --modversion shoal) == "$version" ]] ||
+    { echo "shoal.pc says $(pkg-config --modversion shoal), version.h says $version"; exit 1; }
+arguments() { # what an example is run with
+    [[ $1 != compare ]] || echo examples/small.csv fifo las srtf
+}
+cd "$SHOAL_SOURCE_DIR"
+for file in examples/*.c; do
+    name=$(basename "$file" .c)
+    # shellcheck disable=SC2046
+    "${CC:-cc}" -std=c17 -Wall -Wextra -Werror "$file" $(pkg-config --cflags --libs shoal) -o "$work/$name"
+    # shellcheck disable=SC2046
+    "$work/$name" $(arguments "$name") >"$work/$name.pkg-config.out"
+done
+
+cmake -S "$SHOAL_SOURCE_DIR/examples" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$tree" >"$work/cmake.log" ||
+    { cat "$work/cmake.log"; exit 1; }
+cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+for file in examples/*.c; do
+    name=$(basename "$file" .c)
+    # shellcheck disable=SC2046
+    "$work/cmake/$name" $(arguments "$name") >"$work/$name.cmake.out"
+    [[ -s $work/$name.cmake.out ]] || { echo "$name printed nothing"; exit 1; }
+    # Whichever way it was built, it says the same.
+    cmp "$work/$name.pkg-config.out" "$work/$name.cmake.out"
+done
+grep -q "^shoal $version$" "$work/status.cmake.out" || { echo "the library is not $version"; exit 1; }
+echo "examples build and run against the installed tree"

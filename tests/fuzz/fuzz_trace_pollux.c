@@ -1,0 +1,7 @@
+/* Any bytes as a trace in format pollux. */
+#include "trace_target.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return trace_target(data, size, SIM_FORMAT_POLLUX);
+}

@@ -1,0 +1,141 @@
+/* test_table.c - the rows of commands are sound: names, help, options that do not clash, working
+ * examples. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/parse.h"
+#include "cli/table.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void every_command_is_found_by_its_own_words(void **state)
+{
+    size_t count;
+    const struct cli_command *const *commands = cli_table_commands(&count);
+
+    (void)state;
+    assert_true(count >= 7);
+    for (size_t i = 0; i < count; i++) {
+        char name[64];
+        const char *words[2];
+        size_t used, given = 1;
+        bool group;
+        snprintf(name, sizeof name, "%s", commands[i]->name);
+        words[0] = name;
+        words[1] = strchr(name, ' ');
+        if (words[1] != NULL) {
+            name[strcspn(name, " ")] = '\0';
+            words[1]++;
+            given = 2;
+        }
+        assert_ptr_equal(cli_table_find(words, given, &used, &group), commands[i]);
+        assert_int_equal(used, given);
+        if (given == 2) {
+            assert_null(cli_table_find(words, 1, &used, &group));
+            assert_true(group);
+        }
+    }
+}
+
+static void unknown_words_are_neither_commands_nor_groups(void **state)
+{
+    const char *const words[] = {"polic", "list"};
+    size_t used;
+    bool group = true;
+    char buf[32];
+
+    (void)state;
+    assert_null(cli_table_find(words, 2, &used, &group));
+    assert_false(group);
+    assert_null(cli_table_find(words, 0, &used, &group));
+    assert_string_equal(cli_table_nearest(NULL, "polic", buf, sizeof buf), "policy");
+    assert_string_equal(cli_table_nearest("policy", "shw", buf, sizeof buf), "show");
+    assert_null(cli_table_nearest(NULL, "qqqqqqqqqqqq", buf, sizeof buf));
+}
+
+static void check_row(const struct cli_command *command, const struct base_opt *row)
+{
+    if (row->help == NULL || row->help[0] == '\0' || row->help[strlen(row->help) - 1] == '.')
+        fail_msg("%s --%s: help is missing or ends with a full stop", command->name, row->name);
+    if ((row->meta == NULL) != (row->type == BASE_OPT_FLAG))
+        fail_msg("%s --%s: flags have no meta word, all others have one", command->name, row->name);
+    if (row->offset + base_opt_size(row) > command->values_size)
+        fail_msg("%s --%s: lies outside the struct of values", command->name, row->name);
+    for (const char *p = row->name; *p != '\0'; p++)
+        if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '-')
+            fail_msg("%s --%s: names are lower case words", command->name, row->name);
+    for (size_t i = 0; i < cli_common_row_count; i++)
+        if (strcmp(row->name, cli_common_rows[i].name) == 0 ||
+            (row->letter != 0 && row->letter == cli_common_rows[i].letter))
+            fail_msg("%s --%s: clashes with an option every command has", command->name, row->name);
+}
+
+static void every_row_is_complete_and_clashes_with_none(void **state)
+{
+    size_t count;
+    const struct cli_command *const *commands = cli_table_commands(&count);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        const struct cli_command *c = commands[i];
+        assert_non_null(c->run);
+        assert_non_null(c->usage);
+        assert_true(c->arg_min <= c->arg_max);
+        if (c->summary[strlen(c->summary) - 1] != '.' || !isupper((unsigned char)c->summary[0]))
+            fail_msg("%s: the summary is not a sentence", c->name);
+        for (size_t a = 0; a < c->opt_count; a++) {
+            check_row(c, &c->opts[a]);
+            for (size_t b = 0; b < a; b++)
+                if (strcmp(c->opts[a].name, c->opts[b].name) == 0 ||
+                    (c->opts[a].letter != 0 && c->opts[a].letter == c->opts[b].letter))
+                    fail_msg("%s: --%s and --%s clash", c->name, c->opts[a].name, c->opts[b].name);
+        }
+    }
+}
+
+/* The example begins with the command's name and its words are taken by its rows. */
+static void every_example_is_a_line_the_parser_takes(void **state)
+{
+    size_t count;
+    const struct cli_command *const *commands = cli_table_commands(&count);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        const struct cli_command *c = commands[i];
+        char line[300];
+        const char *words[32], *args[32];
+        size_t used = 0;
+        struct cli_common common = {0};
+        struct cli_parse parse = {.command = c, .common = &common, .args = args};
+        shoal_err err = SHOAL_ERR_INIT;
+
+        assert_non_null(c->example);
+        assert_memory_equal(c->example, c->name, strlen(c->name));
+        snprintf(line, sizeof line, "%s", c->example + strlen(c->name));
+        line[strcspn(line, ">|")] = '\0';
+        for (char *word = strtok(line, " "); word != NULL && used < 32; word = strtok(NULL, " "))
+            words[used++] = word;
+        parse.values = calloc(1, c->values_size + 1);
+        if (cli_parse_words(&parse, words, used, &err) != SHOAL_OK)
+            fail_msg("example of %s: %s", c->name, err.message);
+        free(parse.values);
+        assert_in_range(parse.arg_count, c->arg_min, c->arg_max);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_command_is_found_by_its_own_words),
+        cmocka_unit_test(unknown_words_are_neither_commands_nor_groups),
+        cmocka_unit_test(every_row_is_complete_and_clashes_with_none),
+        cmocka_unit_test(every_example_is_a_line_the_parser_takes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

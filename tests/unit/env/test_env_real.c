@@ -1,0 +1,376 @@
+/* Tests of src/env/env_real.c: what only a real machine does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "env/env.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct fixture {
+    shoal_env *env;
+    char folder[64];
+    char path[400];
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    (void)snprintf(f->folder, sizeof f->folder, "/tmp/shoal-test-XXXXXX");
+    if (mkdtemp(f->folder) == NULL || shoal_env_real_new(&f->env, NULL) != SHOAL_OK)
+        return -1;
+    *state = f;
+    return 0;
+}
+
+static char *path_of(struct fixture *f, const char *name)
+{
+    (void)snprintf(f->path, sizeof f->path, "%s/%s", f->folder, name);
+    return f->path;
+}
+
+/* Names in the folder; the caller frees them with base_buf_fini. */
+static struct base_buf list(struct fixture *f)
+{
+    struct base_buf names;
+    base_buf_init(&names, &base_alloc_libc, 1 << 16);
+    assert_int_equal(env_list(f->env, f->folder, &names, NULL), SHOAL_OK);
+    return names;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    (void)chmod(f->folder, 0700);
+    struct base_buf names = list(f);
+    for (size_t at = 0; at < names.size; at += strlen(names.data + at) + 1)
+        (void)remove(path_of(f, names.data + at));
+    base_buf_fini(&names);
+    int rc = rmdir(f->folder);
+    shoal_env_free(f->env);
+    free(f);
+    return rc;
+}
+
+static void assert_content(struct fixture *f, const char *name, const char *expected)
+{
+    struct base_buf buf;
+    base_buf_init(&buf, &base_alloc_libc, 1 << 20);
+    assert_int_equal(env_read_whole(f->env, path_of(f, name), &buf, NULL), SHOAL_OK);
+    assert_string_equal(buf.data, expected);
+    base_buf_fini(&buf);
+}
+
+static void assert_only_file(struct fixture *f, const char *name)
+{
+    struct base_buf names = list(f);
+    assert_int_equal(names.size, strlen(name) + 1);
+    assert_string_equal(names.data, name);
+    base_buf_fini(&names);
+}
+
+static void replacing_leaves_no_temporary_file_and_keeps_the_mode(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(env_write_whole(f->env, path_of(f, "f"), "old", 3, NULL), SHOAL_OK);
+    struct stat info;
+    assert_int_equal(stat(f->path, &info), 0);
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    assert_int_equal(info.st_mode & 0777, 0666 & ~mask);
+    assert_int_equal(chmod(f->path, 0640), 0);
+    assert_int_equal(env_write_whole(f->env, f->path, "newer", 5, NULL), SHOAL_OK);
+    assert_int_equal(stat(f->path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0640);
+    assert_content(f, "f", "newer");
+    assert_only_file(f, "f");
+}
+
+static void a_link_stays_a_link_and_its_target_is_replaced(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(env_write_whole(f->env, path_of(f, "target"), "old", 3, NULL), SHOAL_OK);
+    assert_int_equal(symlink("target", path_of(f, "link")), 0);
+    assert_int_equal(env_write_whole(f->env, f->path, "new", 3, NULL), SHOAL_OK);
+    struct stat info;
+    assert_int_equal(lstat(path_of(f, "link"), &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_content(f, "target", "new");
+}
+
+static void impossible_targets_are_errors_in_words(void **state)
+{
+    struct fixture *f = *state;
+    char long_name[300];
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    char text[1000];
+    shoal_err err = SHOAL_ERR_INIT;
+
+    assert_int_equal(env_write_whole(f->env, path_of(f, "no/such/f"), "x", 1, &err),
+                     SHOAL_E_NOTFOUND);
+    (void)snprintf(text, sizeof text, "cannot write '%s': no such file or directory", f->path);
+    assert_string_equal(err.message, text);
+
+    assert_int_equal(env_write_whole(f->env, path_of(f, long_name), "x", 1, &err), SHOAL_E_INVAL);
+    assert_non_null(strstr(err.message, "name too long"));
+
+    assert_int_equal(env_write_whole(f->env, path_of(f, "f"), "x", 1, NULL), SHOAL_OK);
+    assert_int_equal(env_write_whole(f->env, path_of(f, "f/below"), "x", 1, &err),
+                     SHOAL_E_NOTFOUND);
+    assert_non_null(strstr(err.message, "not a directory"));
+    assert_int_equal(env_write_whole(f->env, "", "x", 1, &err), SHOAL_E_NOTFOUND);
+    assert_int_equal(env_write_whole(f->env, "/proc/no-such-file", "x", 1, NULL), SHOAL_E_NOTFOUND);
+    assert_only_file(f, "f");
+}
+
+/* Root may write anywhere, so there the limit on file size has to do. */
+static void a_refused_write_leaves_the_old_file(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(env_write_whole(f->env, path_of(f, "f"), "old", 3, NULL), SHOAL_OK);
+    shoal_err err = SHOAL_ERR_INIT;
+    if (geteuid() != 0) {
+        assert_int_equal(chmod(f->folder, 0500), 0);
+        assert_int_equal(env_write_whole(f->env, f->path, "new", 3, &err), SHOAL_E_DENIED);
+        assert_non_null(strstr(err.message, "permission denied"));
+        assert_int_equal(chmod(f->folder, 0700), 0);
+        assert_int_equal(chmod(f->path, 0400), 0);
+        assert_int_equal(env_write_whole(f->env, f->path, "new", 3, &err), SHOAL_E_DENIED);
+        assert_int_equal(chmod(f->path, 0600), 0);
+    }
+    struct rlimit old, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = 4096;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    static char large[100000];
+    shoal_status st = env_write_whole(f->env, f->path, large, sizeof large, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    (void)signal(SIGXFSZ, handler);
+    assert_int_equal(st, SHOAL_E_LIMIT); /* written in part, then refused */
+    assert_non_null(strstr(err.message, "file too large"));
+    assert_content(f, "f", "old");
+    assert_only_file(f, "f");
+}
+
+static void devices_and_pipes_are_written_in_place(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(env_write_whole(f->env, "/dev/null", "x", 1, NULL), SHOAL_OK);
+    struct stat info;
+    assert_int_equal(stat("/dev/null", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+    assert_int_equal(mkfifo(path_of(f, "pipe"), 0600), 0);
+    int reader = open(f->path, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    assert_int_equal(env_write_whole(f->env, f->path, "hello", 5, NULL), SHOAL_OK);
+    char text[10] = "";
+    assert_int_equal(read(reader, text, sizeof text), 5);
+    assert_string_equal(text, "hello");
+    (void)close(reader);
+}
+
+static atomic_int signals_seen;
+
+static void count_signal(int number)
+{
+    (void)number;
+    atomic_fetch_add(&signals_seen, 1);
+}
+
+/* In a child whose standard output nobody reads: an error in words, no signal, and none left
+ * pending. */
+static void a_closed_reader_of_standard_output_is_an_error(void **state)
+{
+    struct fixture *f = *state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    (void)close(ends[0]);
+    (void)fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)dup2(ends[1], STDOUT_FILENO);
+        (void)signal(SIGPIPE, count_signal);
+        shoal_err err = SHOAL_ERR_INIT;
+        int wrong = env_write_whole(f->env, "-", "x", 1, &err) != SHOAL_E_IO;
+        wrong |= strcmp(err.message, "cannot write standard output: the reader has closed it") != 0
+                     ? 2
+                     : 0;
+        sigset_t pending;
+        (void)sigpending(&pending);
+        wrong |= sigismember(&pending, SIGPIPE) == 1 ? 4 : 0;
+        wrong |= atomic_load(&signals_seen) != 0 ? 8 : 0;
+        _exit(wrong);
+    }
+    (void)close(ends[1]);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void standard_input_is_read_whole(void **state)
+{
+    struct fixture *f = *state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "from a pipe", 11), 11);
+    (void)close(ends[1]);
+    int saved = dup(STDIN_FILENO);
+    assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
+    struct base_buf buf;
+    base_buf_init(&buf, &base_alloc_libc, 1000);
+    shoal_status st = env_read_whole(f->env, "-", &buf, NULL);
+    if (saved >= 0) {
+        (void)dup2(saved, STDIN_FILENO);
+        (void)close(saved);
+    }
+    (void)close(ends[0]);
+    assert_int_equal(st, SHOAL_OK);
+    assert_string_equal(buf.data, "from a pipe");
+    base_buf_fini(&buf);
+}
+
+/* A writer in small pieces, interrupted by signals all the time: every byte arrives once. */
+struct feeder {
+    int fd;
+    pthread_t reader;
+    atomic_int done;
+};
+
+static void *feed(void *arg)
+{
+    struct feeder *feeder = arg;
+    for (int i = 0; i < 2000; i++) {
+        char byte = (char)('a' + i % 26);
+        if (write(feeder->fd, &byte, 1) != 1)
+            break;
+        (void)pthread_kill(feeder->reader, SIGUSR1);
+    }
+    (void)close(feeder->fd);
+    atomic_store(&feeder->done, 1);
+    return NULL;
+}
+
+static void interrupted_reads_lose_nothing(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(mkfifo(path_of(f, "pipe"), 0600), 0);
+    int keep = open(f->path, O_RDWR); /* so that neither side's open waits */
+    assert_true(keep >= 0);
+    struct feeder feeder = {.fd = open(f->path, O_WRONLY), .reader = pthread_self()};
+    assert_true(feeder.fd >= 0);
+    struct env_file *file = NULL;
+    assert_int_equal(env_open(f->env, f->path, &file, NULL), SHOAL_OK);
+    (void)close(keep);
+
+    struct sigaction action = {.sa_handler = count_signal}; /* no SA_RESTART */
+    struct sigaction old;
+    assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, feed, &feeder), 0);
+    char bytes[4000];
+    size_t size = 0, got = 0;
+    do {
+        assert_int_equal(env_read(file, bytes + size, sizeof bytes - size, &got, NULL), SHOAL_OK);
+        size += got;
+    } while (got > 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)sigaction(SIGUSR1, &old, NULL);
+    env_close(file);
+    assert_int_equal(size, 2000);
+    for (size_t i = 0; i < size; i++)
+        assert_int_equal(bytes[i], 'a' + (int)(i % 26));
+}
+
+struct gauge {
+    atomic_int now, peak, calls;
+};
+
+static void measure(void *ctx, size_t index)
+{
+    struct gauge *gauge = ctx;
+    (void)index;
+    int now = atomic_fetch_add(&gauge->now, 1) + 1;
+    int peak = atomic_load(&gauge->peak);
+    while (now > peak && !atomic_compare_exchange_weak(&gauge->peak, &peak, now))
+        continue;
+    (void)sched_yield();
+    atomic_fetch_sub(&gauge->now, 1);
+    atomic_fetch_add(&gauge->calls, 1);
+}
+
+static void no_more_threads_run_than_allowed_and_all_are_joined(void **state)
+{
+    struct fixture *f = *state;
+    for (uint32_t threads = 1; threads < 5; threads++) {
+        struct gauge gauge = {0};
+        assert_int_equal(env_parallel(f->env, 5000, threads, measure, &gauge, NULL), SHOAL_OK);
+        assert_int_equal(atomic_load(&gauge.now), 0);
+        assert_int_equal(atomic_load(&gauge.calls), 5000);
+        assert_true(atomic_load(&gauge.peak) <= (int)threads);
+        assert_true(atomic_load(&gauge.peak) <= (int)env_cpu_count(f->env));
+    }
+}
+
+static void open_files_are_closed_again(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(env_write_whole(f->env, path_of(f, "f"), "x", 1, NULL), SHOAL_OK);
+    int before = dup(STDERR_FILENO);
+    (void)close(before);
+    for (int i = 0; i < 50; i++) {
+        struct env_file *file = NULL;
+        assert_int_equal(env_open(f->env, path_of(f, "f"), &file, NULL), SHOAL_OK);
+        env_close(file);
+        assert_int_equal(env_open(f->env, f->folder, &file, NULL), SHOAL_E_INVAL);
+        assert_int_equal(env_write_whole(f->env, path_of(f, "no/f"), "x", 1, NULL),
+                         SHOAL_E_NOTFOUND);
+        assert_int_equal(env_write_whole(f->env, path_of(f, "f"), "x", 1, NULL), SHOAL_OK);
+    }
+    int after = dup(STDERR_FILENO);
+    (void)close(after);
+    assert_int_equal(after, before);
+}
+
+static void faults_never_fire_on_a_real_machine(void **state)
+{
+    struct fixture *f = *state;
+    assert_false(env_fault(f->env, "env.open"));
+    assert_true(env_wall_s(f->env) > 1.6e9); /* later than 2020 */
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(replacing_leaves_no_temporary_file_and_keeps_the_mode),
+        CASE(a_link_stays_a_link_and_its_target_is_replaced),
+        CASE(impossible_targets_are_errors_in_words),
+        CASE(a_refused_write_leaves_the_old_file),
+        CASE(devices_and_pipes_are_written_in_place),
+        CASE(a_closed_reader_of_standard_output_is_an_error),
+        CASE(standard_input_is_read_whole),
+        CASE(interrupted_reads_lose_nothing),
+        CASE(no_more_threads_run_than_allowed_and_all_are_joined),
+        CASE(open_files_are_closed_again),
+        CASE(faults_never_fire_on_a_real_machine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* test_api.c - the public simulator: what callers may rely on. */
+#include "sim_world.h"
+
+#include "shoal/sim.h"
+#include <math.h>
+
+static const char small[] = "name,submit_s,gpus,duration_s\n"
+                            "a,0,4,600\n"
+                            "b,10,8,300\n"
+                            "c,20,1,100\n"
+                            "huge,30,64,10\n";
+
+static shoal_sim *sim_of(shoal_env *env, const char *cluster)
+{
+    static const char *const traces[] = {"a.csv"};
+    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim *sim = NULL;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    opts.traces = traces;
+    opts.trace_count = 1;
+    opts.cluster = cluster;
+    if (shoal_sim_new(env, &opts, &sim, &err) != SHOAL_OK)
+        fail_msg("%s", err.message);
+    return sim;
+}
+
+static void every_policy_runs_on_the_same_simulation(void **state)
+{
+    static const char *const policies[] = {
+        "fifo", "fifo:backfill=easy", "las:quantum=30m:locality=strict",
+        "srtf", "tiresias",           "gandiva",
+        "allox"};
+    shoal_env *env = world_new();
+
+    (void)state;
+    world_put(env, "a.csv", small);
+    shoal_sim *sim = sim_of(env, "2x4:t4");
+    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+        shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+        shoal_err err = SHOAL_ERR_INIT;
+        if (shoal_sim_run(sim, policies[i], &r, &err) != SHOAL_OK)
+            fail_msg("%s: %s", policies[i], err.message);
+        assert_int_equal(r.jobs, 4);
+        assert_int_equal(r.finished, 3);
+        assert_int_equal(r.rejected, 1);
+        assert_true(r.avg_jct_s >= (600 + 300 + 100) / 3.0);
+        assert_true(r.utilization > 0 && r.utilization <= 1);
+    }
+    shoal_sim_free(sim);
+    shoal_env_free(env);
+}
+
+static void jobs_tell_what_the_last_run_did(void **state)
+{
+    shoal_env *env = world_new();
+    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+    shoal_sim_job job = SHOAL_SIM_JOB_INIT;
+
+    (void)state;
+    world_put(env, "a.csv", small);
+    shoal_sim *sim = sim_of(env, "2x4:t4");
+    assert_int_equal(shoal_sim_job_count(sim), 4);
+    assert_int_equal(shoal_sim_job_get(sim, 0, &job, NULL), SHOAL_OK);
+    assert_true(isnan(job.finish_s));
+
+    assert_int_equal(shoal_sim_run(sim, "fifo", &r, NULL), SHOAL_OK);
+    assert_int_equal(shoal_sim_job_get(sim, 0, &job, NULL), SHOAL_OK);
+    assert_string_equal(job.name, "a");
+    assert_true(job.start_s == 0 && job.finish_s == 630); /* a 30 s start, then 600 s of work */
+    assert_int_equal(shoal_sim_job_get(sim, 3, &job, NULL), SHOAL_OK);
+    assert_string_equal(job.name, "huge");
+    assert_true(isnan(job.start_s) && isnan(job.finish_s));
+    assert_int_equal(shoal_sim_job_get(sim, 4, &job, NULL), SHOAL_E_NOTFOUND);
+    assert_string_equal(job.name, "huge"); /* untouched */
+    shoal_sim_free(sim);
+    shoal_env_free(env);
+}
+
+static void wrong_calls_are_refused_and_change_nothing(void **state)
+{
+    static const char *const traces[] = {"missing.csv"};
+    shoal_env *env = world_new();
+    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim *sim = NULL;
+    shoal_err err = SHOAL_ERR_INIT;
+    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+
+    (void)state;
+    assert_int_equal(shoal_sim_new(env, &opts, &sim, &err), SHOAL_E_INVAL);
+    opts.traces = traces;
+    opts.trace_count = 1;
+    assert_int_equal(shoal_sim_new(env, &opts, &sim, &err), SHOAL_E_NOTFOUND);
+    opts.cluster = "4 nodes";
+    assert_int_equal(shoal_sim_new(env, &opts, &sim, &err), SHOAL_E_FORMAT);
+    assert_null(sim);
+
+    world_put(env, "a.csv", small);
+    sim = sim_of(env, "2x4:t4");
+    assert_int_equal(shoal_sim_run(sim, "polux", &r, &err), SHOAL_E_INVAL);
+    assert_non_null(strstr(err.message, "polux"));
+    assert_int_equal(shoal_sim_run(sim, "las:quantum=soon", &r, &err), SHOAL_E_INVAL);
+    assert_int_equal(r.jobs, 0);
+    r.struct_size = 8;
+    assert_int_equal(shoal_sim_run(sim, "las", &r, &err), SHOAL_E_INVAL);
+    shoal_sim_free(sim);
+    shoal_sim_free(NULL);
+    shoal_env_free(env);
+}
+
+static void a_stopped_run_is_cancelled_and_the_next_one_is_not(void **state)
+{
+    shoal_env *env = world_new();
+    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    world_put(env, "a.csv", small);
+    shoal_sim *sim = sim_of(env, "2x4:t4");
+    shoal_sim_stop(sim);
+    assert_int_equal(shoal_sim_run(sim, "fifo", &r, &err), SHOAL_E_CANCELLED);
+    assert_int_equal(r.jobs, 0);
+    assert_int_equal(shoal_sim_run(sim, "fifo", &r, &err), SHOAL_OK);
+    shoal_sim_free(sim);
+    shoal_env_free(env);
+}
+
+static shoal_status scenario(shoal_env *env)
+{
+    static const char *const traces[] = {"a.csv"};
+    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim *sim = NULL;
+    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+
+    opts.traces = traces;
+    opts.trace_count = 1;
+    opts.cluster = "2x4:t4";
+    shoal_status st = shoal_sim_new(env, &opts, &sim, NULL);
+    if (st == SHOAL_OK)
+        st = shoal_sim_run(sim, "las:quantum=30m", &r, NULL);
+    if (st == SHOAL_OK)
+        st = shoal_sim_run(sim, "gandiva", &r, NULL);
+    if (st == SHOAL_OK && r.finished != 3)
+        st = SHOAL_E_INTERNAL;
+    shoal_sim_free(sim);
+    return st;
+}
+
+static shoal_status api_scenario(const struct base_alloc *alloc, void *ctx)
+{
+    shoal_env *env = ctx;
+    const struct base_alloc *plain = env->alloc;
+
+    env->alloc = alloc;
+    shoal_status st = scenario(env);
+    env->alloc = plain;
+    return st;
+}
+
+static void failed_allocations_end_in_a_clean_error(void **state)
+{
+    shoal_env *env = world_new();
+
+    (void)state;
+    world_put(env, "a.csv", small);
+    torture_run(api_scenario, env);
+    shoal_env_free(env);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_policy_runs_on_the_same_simulation),
+        cmocka_unit_test(jobs_tell_what_the_last_run_did),
+        cmocka_unit_test(wrong_calls_are_refused_and_change_nothing),
+        cmocka_unit_test(a_stopped_run_is_cancelled_and_the_next_one_is_not),
+        cmocka_unit_test(failed_allocations_end_in_a_clean_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,264 @@
+/* Tests of src/sim/lines.c. */
+#include "unit/sim/sim_world.h"
+
+#include "base/rand.h"
+#include "property.h"
+#include "sim/lines.h"
+#include <stdlib.h>
+
+static void open_text(shoal_env *env, const char *text, size_t size, struct sim_lines *lines)
+{
+    assert_int_equal(env_sim_put(env, "f", text, size), SHOAL_OK);
+    assert_int_equal(sim_lines_open(env, "trace", "f", lines, NULL), SHOAL_OK);
+}
+
+/* Every line of `text` as next gives it, joined by '|'. */
+static void joined(const char *text, size_t size, char *out, size_t out_size)
+{
+    shoal_env *env = world_new();
+    struct sim_lines lines;
+    char *line;
+    size_t length;
+    shoal_status st;
+
+    open_text(env, text, size, &lines);
+    out[0] = '\0';
+    while ((st = sim_lines_next(&lines, &line, &length, NULL)) == SHOAL_OK) {
+        size_t used = strlen(out);
+        assert_true(used + length + 2 < out_size);
+        memcpy(out + used, line, length);
+        memcpy(out + used + length, "|", 2);
+    }
+    assert_int_equal(st, SHOAL_END);
+    sim_lines_close(&lines);
+    shoal_env_free(env);
+}
+
+static void ends_of_lines_are_lf_crlf_or_the_end_of_the_file(void **state)
+{
+    char out[64];
+
+    (void)state;
+    joined("a\nbb\r\n\nc", 8, out, sizeof out);
+    assert_string_equal(out, "a|bb||c|");
+    joined("a\n", 2, out, sizeof out);
+    assert_string_equal(out, "a|");
+    joined("a\r", 2, out, sizeof out);
+    assert_string_equal(out, "a|");
+    joined("", 0, out, sizeof out);
+    assert_string_equal(out, "");
+}
+
+static void a_byte_order_mark_is_skipped(void **state)
+{
+    char out[64];
+
+    (void)state;
+    joined("\xef\xbb\xbf"
+           "a\nb",
+           6, out, sizeof out);
+    assert_string_equal(out, "a|b|");
+}
+
+static void lines_across_block_borders_come_out_whole(void **state)
+{
+    struct base_rand r;
+
+    (void)state;
+    base_rand_init(&r, 3, "test.lines");
+    for (int round = 0; round < property_count(5); round++) {
+        enum { SIZE = 400000 };
+        char *text = malloc(SIZE);
+        assert_non_null(text);
+        for (size_t i = 0; i < SIZE; i++)
+            text[i] = base_rand_below(&r, 3000) == 0 ? '\n' : 'x';
+        shoal_env *env = world_new();
+        struct sim_lines lines;
+        assert_int_equal(env_sim_set_fault(env, "env.read.short", round % 2 ? 0.9 : 0), SHOAL_OK);
+        open_text(env, text, SIZE, &lines);
+        size_t at = 0, length;
+        char *line;
+        while (sim_lines_next(&lines, &line, &length, NULL) == SHOAL_OK) {
+            const char *lf = memchr(text + at, '\n', SIZE - at);
+            size_t expected = lf != NULL ? (size_t)(lf - text) - at : SIZE - at;
+            assert_int_equal(length, expected);
+            assert_memory_equal(line, text + at, length);
+            at += length + 1;
+        }
+        assert_true(at >= SIZE);
+        sim_lines_close(&lines);
+        shoal_env_free(env);
+        free(text);
+    }
+}
+
+/* The status and message of the first line of SIZE bytes of 'x' and then `tail`. */
+static shoal_status long_line(size_t size, const char *tail, shoal_err *err)
+{
+    shoal_env *env = world_new();
+    struct sim_lines lines;
+    char *text = malloc(size + strlen(tail)), *line;
+    size_t length = 0;
+
+    assert_non_null(text);
+    memset(text, 'x', size);
+    memcpy(text + size, tail, strlen(tail));
+    open_text(env, text, size + strlen(tail), &lines);
+    shoal_status st = sim_lines_next(&lines, &line, &length, err);
+    if (st == SHOAL_OK)
+        assert_int_equal(length, size);
+    sim_lines_close(&lines);
+    shoal_env_free(env);
+    free(text);
+    return st;
+}
+
+static void the_longest_line_is_64_kib_and_a_longer_one_an_error(void **state)
+{
+    static const char *const tails[] = {"\n", "\r\n", "", "\nmore\n"};
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(long_line(SIM_LINE_MAX, tails[i], NULL), SHOAL_OK);
+        assert_int_equal(long_line(SIM_LINE_MAX + 1, tails[i], &err), SHOAL_E_FORMAT);
+        assert_non_null(strstr(err.message, "line 1: expected a line of at most 65536 bytes"));
+        assert_int_equal(long_line(10 * SIM_LINE_MAX, tails[i], &err), SHOAL_E_FORMAT);
+    }
+}
+
+static void binary_and_compressed_files_are_named_as_such(void **state)
+{
+    (void)state;
+    world_refuses("name\0x", 6, SIM_FORMAT_AUTO, "line 1: expected text, found a NUL byte", "");
+    world_refuses("\xfd"
+                  "7zXZ\0\0abc",
+                  10, SIM_FORMAT_AUTO, "a compressed file", "xz -dc");
+    world_refuses("\x1f\x8b"
+                  "abcdefg\n",
+                  10, SIM_FORMAT_AUTO, "a compressed file", "unpack");
+}
+
+static void peeking_shows_the_first_line_with_text_and_reads_nothing(void **state)
+{
+    shoal_env *env = world_new();
+    struct sim_lines lines;
+    const char *peeked;
+    char *line;
+    size_t length;
+
+    (void)state;
+    open_text(env, "\n\nab\ncd\n", 8, &lines);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sim_lines_peek(&lines, &peeked, &length, NULL), SHOAL_OK);
+        assert_int_equal(length, 2);
+        assert_memory_equal(peeked, "ab", 2);
+    }
+    assert_int_equal(sim_lines_next(&lines, &line, &length, NULL), SHOAL_OK);
+    assert_memory_equal(line, "ab", 2);
+    assert_int_equal(lines.line, 3);
+    sim_lines_close(&lines);
+    shoal_env_free(env);
+}
+
+static void split_text(const char *text, char separator, char *out, shoal_status expected)
+{
+    struct sim_lines lines = {.what = "trace", .path = "f", .line = 7};
+    struct sim_field fields[SIM_FIELDS_MAX];
+    char copy[512];
+    size_t count = 0, used = 0;
+
+    strcpy(copy, text);
+    assert_int_equal(sim_lines_split(&lines, copy, strlen(copy), separator, fields, &count, NULL),
+                     expected);
+    out[0] = '\0';
+    for (size_t i = 0; expected == SHOAL_OK && i < count; i++) {
+        assert_int_equal(fields[i].column, i + 1);
+        memcpy(out + used, fields[i].text, fields[i].length);
+        used += fields[i].length;
+        memcpy(out + used, ";", 2);
+        used++;
+    }
+}
+
+static void fields_are_cut_at_commas_outside_quotes(void **state)
+{
+    char out[512];
+
+    (void)state;
+    split_text("a,b,,c", ',', out, SHOAL_OK);
+    assert_string_equal(out, "a;b;;c;");
+    split_text("\"a,b\",\"say \"\"hi\"\"\",\"\"", ',', out, SHOAL_OK);
+    assert_string_equal(out, "a,b;say \"hi\";;");
+    split_text("a,", ',', out, SHOAL_OK);
+    assert_string_equal(out, "a;;");
+    split_text("", ',', out, SHOAL_OK);
+    assert_string_equal(out, ";");
+    split_text("x \"y\",z", ',', out, SHOAL_OK);
+    assert_string_equal(out, "x \"y\";z;");
+    split_text("\"a\tb\"\tc,d", '\t', out, SHOAL_OK); /* tabs know no quotes */
+    assert_string_equal(out, "\"a;b\";c,d;");
+}
+
+static void a_failing_read_is_an_error_not_an_end(void **state)
+{
+    shoal_env *env = world_new();
+    struct sim_lines lines;
+    char *line;
+    size_t length;
+
+    (void)state;
+    open_text(env, "abcdef\nb\n", 9, &lines);
+    assert_int_equal(env_sim_set_fault(env, "env.read", 1), SHOAL_OK);
+    assert_int_equal(sim_lines_next(&lines, &line, &length, NULL), SHOAL_OK);
+    assert_int_equal(sim_lines_next(&lines, &line, &length, NULL), SHOAL_OK);
+    assert_int_equal(sim_lines_next(&lines, &line, &length, NULL), SHOAL_E_IO);
+    sim_lines_close(&lines);
+    shoal_env_free(env);
+}
+
+static void broken_quotes_and_control_characters_are_errors(void **state)
+{
+    char out[512];
+
+    (void)state;
+    split_text("\"a", ',', out, SHOAL_E_FORMAT);
+    split_text("\"a\"b,c", ',', out, SHOAL_E_FORMAT);
+    split_text("a,b\tc", ',', out, SHOAL_E_FORMAT);
+    split_text("a,\x1b[31m", ',', out, SHOAL_E_FORMAT);
+    split_text(",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,", ',', out,
+               SHOAL_OK);
+    split_text(",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,", ',', out,
+               SHOAL_E_FORMAT);
+}
+
+static void messages_never_carry_control_characters_or_long_fields(void **state)
+{
+    char shown[SIM_SHOWN_MAX];
+    char text[200];
+
+    (void)state;
+    memset(text, 'y', sizeof text);
+    text[3] = '\x1b';
+    sim_lines_show(text, sizeof text, shown);
+    assert_int_equal(strlen(shown), 43);
+    assert_memory_equal(shown, "yyy?yyy", 7);
+    assert_string_equal(sim_lines_show("ab", 2, shown), "ab");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ends_of_lines_are_lf_crlf_or_the_end_of_the_file),
+        cmocka_unit_test(a_byte_order_mark_is_skipped),
+        cmocka_unit_test(lines_across_block_borders_come_out_whole),
+        cmocka_unit_test(the_longest_line_is_64_kib_and_a_longer_one_an_error),
+        cmocka_unit_test(binary_and_compressed_files_are_named_as_such),
+        cmocka_unit_test(peeking_shows_the_first_line_with_text_and_reads_nothing),
+        cmocka_unit_test(fields_are_cut_at_commas_outside_quotes),
+        cmocka_unit_test(a_failing_read_is_an_error_not_an_end),
+        cmocka_unit_test(broken_quotes_and_control_characters_are_errors),
+        cmocka_unit_test(messages_never_carry_control_characters_or_long_fields),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
