@@ -97,18 +97,6 @@ static shoal_status arrive(struct sim_state *s)
     return sim_journal_job(s, t->submit_s, "job.arrived", a, NULL);
 }
 
-/* Counts waiting up to `when_s` under the reason that held. */
-static void settle_wait(struct sim_state *s, struct sim_active *a, double when_s)
-{
-    double waited = when_s - a->since_s;
-
-    a->since_s = when_s;
-    a->wait_s += waited;
-    if (a->reason == SCHED_WHY_LOCALITY)
-        a->locality_wait_s += waited;
-    s->result->metrics.wait_by_reason_s[a->reason] += waited;
-}
-
 void sim_release(struct sim_state *s, struct sim_active *a, double when_s)
 {
     sim_record_stop(s, a, when_s);
@@ -218,138 +206,6 @@ static shoal_status step_to(struct sim_state *s, double to_s)
     return st;
 }
 
-/* ---- carrying out a plan ---- */
-
-static shoal_status copy_places(struct sim_state *s, struct sim_active *a,
-                                const struct sched_alloc *from)
-{
-    struct sched_place *to = a->near;
-
-    if (from->place_count > BASE_COUNT(a->near)) {
-        if (a->far_cap < from->place_count) {
-            struct sched_place *far =
-                base_realloc(s->alloc, a->far, from->place_count * sizeof *a->far);
-            if (far == NULL)
-                return base_err_nomem(s->err, "simulating");
-            a->far = far;
-            a->far_cap = from->place_count;
-        }
-        to = a->far;
-    }
-    memcpy(to, from->places, from->place_count * sizeof *to);
-    a->job.alloc = *from;
-    a->job.alloc.places = to;
-    return SHOAL_OK;
-}
-
-static shoal_status start_job(struct sim_state *s, struct sim_active *a,
-                              const struct sched_grant *g, bool moved)
-{
-    shoal_status st = copy_places(s, a, &g->alloc);
-
-    if (st != SHOAL_OK)
-        return st;
-    if (!moved)
-        settle_wait(s, a, s->now_s);
-    if (isnan(a->start_s))
-        a->start_s = s->now_s;
-    if (a->job.starts > 0)
-        s->result->metrics.restarts++;
-    a->job.starts++;
-    a->restart_left_s = s->opts->restart_s;
-    a->job.lease_until_s = s->now_s + s->opts->lease_s;
-    a->reason = SCHED_WHY_NONE;
-    a->rate = -1; /* set once partners are known */
-    return sim_journal_job(s, s->now_s, moved ? "job.moved" : "job.started", a, NULL);
-}
-
-static shoal_status stop_jobs(struct sim_state *s)
-{
-    for (size_t i = 0; i < s->job_count; i++) {
-        struct sim_active *a = sim_active_of(s->jobs[i]);
-        const struct sched_grant *g = sched_plan_grant(s->plan, i);
-        if (!sim_running(a) || (g != NULL && g->kept))
-            continue;
-        if (g == NULL) {
-            sim_release(s, a, s->now_s);
-            shoal_status st = sim_journal_job(s, s->now_s, "job.preempted", a, NULL);
-            if (st != SHOAL_OK)
-                return st;
-        } else {
-            sim_record_stop(s, a, s->now_s);
-            sim_unpair(a);
-        }
-    }
-    return SHOAL_OK;
-}
-
-static shoal_status start_jobs(struct sim_state *s)
-{
-    for (size_t i = 0; i < s->job_count; i++) {
-        struct sim_active *a = sim_active_of(s->jobs[i]);
-        const struct sched_grant *g = sched_plan_grant(s->plan, i);
-        if (g != NULL && !g->kept) {
-            shoal_status st = start_job(s, a, g, sim_running(a));
-            if (st != SHOAL_OK)
-                return st;
-        } else if (g == NULL) {
-            enum sched_reason reason = sched_plan_reason(s->plan, i);
-            if (reason != a->reason) {
-                settle_wait(s, a, s->now_s);
-                a->reason = (uint8_t)reason;
-            }
-        }
-    }
-    return SHOAL_OK;
-}
-
-/* Partners and interference as the plan has them; the rate of every job affected is computed anew.
- */
-static shoal_status settle_rates(struct sim_state *s)
-{
-    double loss = s->opts->interference;
-
-    if (loss > 0) {
-        memset(s->node_span, 0, s->cluster->node_count * sizeof *s->node_span);
-        for (size_t i = 0; i < s->job_count; i++) {
-            const struct sched_alloc *al = &s->jobs[i]->alloc;
-            for (uint32_t p = 0; al->place_count > 1 && p < al->place_count; p++)
-                s->node_span[al->places[p].node]++;
-        }
-    }
-    for (size_t i = 0; i < s->job_count; i++) {
-        struct sim_active *a = sim_active_of(s->jobs[i]);
-        const struct sched_grant *g = sched_plan_grant(s->plan, i);
-        if (g == NULL)
-            continue;
-        struct sim_active *partner =
-            g->partner == SCHED_JOB_NONE ? NULL : sim_active_of(s->jobs[g->partner]);
-        float slow = 1;
-        const struct sched_alloc *al = &a->job.alloc;
-        for (uint32_t p = 0; loss > 0 && al->place_count > 1 && p < al->place_count; p++)
-            if (s->node_span[al->places[p].node] > 1)
-                slow = (float)(1 - loss);
-        if (partner == a->partner && slow == a->slow && a->rate >= 0)
-            continue;
-        if (partner != a->partner)
-            sim_record_stop(s, a, s->now_s);
-        a->partner = partner;
-        a->job.partner = partner != NULL ? partner->job.id : SCHED_JOB_NONE;
-        a->slow = slow;
-        sim_refresh_rate(a);
-        if (a->rate <= 0) {
-            base_err(s->err, SHOAL_E_IMPOSSIBLE,
-                     "job '%s' cannot run on %u GPUs of kind '%s' over %u nodes: its profile has "
-                     "no speed for that",
-                     s->trace->jobs[a->job.id].name, al->gpus, s->cluster->kinds[al->kind].name,
-                     al->place_count);
-            base_err_hint(s->err, "profile that size, or leave the job out of the trace");
-            return SHOAL_E_IMPOSSIBLE;
-        }
-    }
-    return SHOAL_OK;
-}
-
 static size_t count_running(const struct sim_state *s)
 {
     size_t n = 0;
@@ -397,11 +253,7 @@ static shoal_status decide(struct sim_state *s)
     m->rounds++;
     m->job_rounds += s->job_count;
 
-    st = stop_jobs(s);
-    if (st == SHOAL_OK)
-        st = start_jobs(s);
-    if (st == SHOAL_OK)
-        st = settle_rates(s);
+    st = sim_carry_out(s);
     for (size_t i = 0; i < s->job_count && st == SHOAL_OK && s->recorder != NULL; i++) {
         struct sim_active *a = sim_active_of(s->jobs[i]);
         if (sim_running(a) && a->segment == 0)

@@ -1,6 +1,7 @@
 /* state.h - the state of one run, private to the files that make up the simulator core:
  *
- *   run.c       the loop: arrivals, rounds, carrying out plans
+ *   run.c       the loop: arrivals, rounds, ends
+ *   carry.c     carrying out a plan
  *   advance.c   progress of running jobs between two instants
  *   faults.c    nodes that fail and return, jobs that fail by class
  *   journal.c   the event log and the story of one job
@@ -131,6 +132,9 @@ SHOAL_MUST_USE shoal_status sim_faults_apply(struct sim_state *s);
 /* After a failure: true when the job goes back to waiting, false when it gives up. */
 bool sim_faults_retry(struct sim_state *s, struct sim_active *a);
 const char *sim_fault_name(uint32_t fail_class);
+
+/* carry.c: makes the live jobs hold what the plan granted. */
+SHOAL_MUST_USE shoal_status sim_carry_out(struct sim_state *s);
 
 /* run.c: the job lets go of its GPUs at `when_s`. */
 void sim_release(struct sim_state *s, struct sim_active *a, double when_s);
