@@ -106,7 +106,8 @@ struct sched_policy {
     bool preempts;        /* may stop a running job */
     bool work_conserving; /* never leaves GPUs idle that a waiting job could use under its placement
                              rules */
-    bool starvation_free; /* every job starts in the end, however many others arrive */
+    bool starvation_free; /* every job starts in the end, however many others arrive; with the
+                             default knobs, and leases of at most a round */
     /* The plan is empty at the start. Memory is shortened by returning SHOAL_E_NOMEM, and nothing
      * is lost then: the driver stops with the error. */
     shoal_status (*decide)(void *memory, const struct sched_snapshot *snap,

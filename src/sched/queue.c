@@ -98,7 +98,7 @@ static void promise(struct budget *left, uint32_t kind, uint32_t gpus)
 static int admit(struct budget *left, const struct sched_job *j, bool rechoose)
 {
     const float about = 1.05f;
-    int best = -1, here = j->alloc.place_count > 0 ? j->alloc.kind : -1;
+    int best = -1, idle = -1, here = j->alloc.place_count > 0 ? j->alloc.kind : -1;
 
     if (here >= 0 && !rechoose && left->kind[here] >= j->gpus) {
         promise(left, (uint32_t)here, j->gpus);
@@ -112,14 +112,16 @@ static int admit(struct budget *left, const struct sched_job *j, bool rechoose)
             best = (int)i;
         if (j->kind_slower[i] > about * j->kind_slower[best])
             break;
-        if ((int)k == here || left->idle[k] >= j->gpus) {
-            best = (int)i;
+        if ((int)k == here) { /* even before an idle one: staying costs no restart */
+            idle = (int)i;
             break;
         }
+        if (idle < 0 && left->idle[k] >= j->gpus)
+            idle = (int)i;
     }
     if (best < 0)
         return -1;
-    uint32_t k = j->kind_rank[best];
+    uint32_t k = j->kind_rank[idle >= 0 ? idle : best];
     promise(left, k, j->gpus);
     if ((int)k != here)
         left->idle[k] -= j->gpus;

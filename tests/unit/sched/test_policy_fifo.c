@@ -27,24 +27,32 @@ static void random_instance(struct instance *in, uint64_t seed, uint32_t gpus_ma
     }
 }
 
-/* What the oldest waiting job is promised: the round at which enough GPUs are free, when those that
- * run now, but for younger ones that started this round, end when they say. */
-static double promise_s(const struct world *w, size_t head)
+/* What the oldest waiting job is promised: the round at which enough GPUs of a kind are free, when
+ * those that run now, but for younger ones that started this round, end when they say. */
+static double promise_on(const struct world *w, size_t head, uint32_t kind)
 {
-    const struct sched_job *h = w->jobs[head];
-
     for (double t = w->now_s;; t += w->round_s) {
-        uint32_t free = w->cluster.gpus;
+        uint32_t free = w->cluster.kinds[kind].gpus;
         for (size_t i = 0; i < w->job_count; i++) {
             const struct sched_job *j = w->jobs[i];
             bool younger = i > head && world_job_of(w->jobs[i])->start_s == w->now_s;
             double end_s = w->now_s + j->model.work - j->progress;
-            if (j->alloc.place_count > 0 && !younger && end_s > t + 1e-6)
+            if (j->alloc.place_count > 0 && j->alloc.kind == kind && !younger && end_s > t + 1e-6)
                 free -= j->gpus;
         }
-        if (free >= h->gpus)
+        if (free >= w->jobs[head]->gpus)
             return t;
     }
+}
+
+static double promise_s(const struct world *w, size_t head)
+{
+    double first = INFINITY;
+
+    for (uint32_t k = 0; k < w->cluster.kind_count; k++)
+        if ((w->jobs[head]->kinds >> k & 1) != 0)
+            first = fmin(first, promise_on(w, head, k));
+    return first;
 }
 
 static size_t first_waiting(const struct world *w)
@@ -85,7 +93,7 @@ static double run(const struct instance *in, const char *knob, const char *spec)
                             promised[j->job.id]);
         }
         size_t head = first_waiting(w);
-        if (head < w->job_count && w->cluster.kind_count == 1 && strcmp(knob, "backfill=any") != 0)
+        if (head < w->job_count && strcmp(knob, "backfill=any") != 0)
             promised[w->jobs[head]->id] = fmin(promised[w->jobs[head]->id], promise_s(w, head));
         world_pass(w, w->round_s);
     }
@@ -109,24 +117,26 @@ static void strict_never_lets_anyone_overtake(void **state)
     }
 }
 
-/* With exact durations, one kind and free restarts: the promise holds for every head (checked in
+/* With exact durations and free restarts: the promise holds for every head (checked in
  * run), and waiting is shorter on average than under strict order. */
 static void easy_backfill_keeps_every_promise_and_helps_on_average(void **state)
 {
+    static const char *const specs[] = {"4x4:t4", "2x8:a100,3x4:t4"};
     double strict = 0, easy = 0, any = 0;
     uint32_t overtakes = 0;
 
     (void)state;
     for (int seed = 1; seed <= property_count(100); seed++) {
         struct instance in;
+        const char *spec = specs[seed % 2];
         random_instance(&in, (uint64_t)seed, 16);
-        strict += run(&in, "backfill=none", "4x4:t4");
+        strict += run(&in, "backfill=none", spec);
         world_close(&world);
-        easy += run(&in, "backfill=easy", "4x4:t4");
+        easy += run(&in, "backfill=easy", spec);
         for (uint32_t i = 1; i < JOBS; i++)
             overtakes += world.all[i - 1]->start_s > world.all[i]->start_s;
         world_close(&world);
-        any += run(&in, "backfill=any", "4x4:t4");
+        any += run(&in, "backfill=any", spec);
         world_close(&world);
     }
     assert_true(overtakes > 100);
@@ -191,6 +201,42 @@ static void backfill_does_not_pass_the_head_by_way_of_another_kind(void **state)
     sched_table_fini(&table);
 }
 
+static void a_job_overtakes_if_it_ends_in_time_or_uses_gpus_the_head_leaves(void **state)
+{
+    static const struct {
+        uint32_t gpus;
+        double seconds;
+        bool starts;
+    } cases[] = {{2, 540, true}, {2, 541, false}, {1, 541, false}, {3, 60, false}, {1, 60, true}};
+
+    (void)state;
+    for (size_t c = 0; c < BASE_COUNT(cases); c++) {
+        struct world *w = &world;
+        world_open(w, sched_policy_find("fifo", NULL), 1, "2x4:t4");
+        world_set(w, "backfill=easy");
+        world_begin(w);
+        world_add_seconds(w, 6, 600);
+        world_round(w);
+        world_add_seconds(w, 8, 600); /* the head: it can start 540 s from now, with all GPUs */
+        struct world_job *j = world_add_seconds(w, cases[c].gpus, cases[c].seconds);
+        world_round(w);
+        assert_int_equal(j->job.starts, cases[c].starts);
+        world_close(w);
+
+        world_open(w, sched_policy_find("fifo", NULL), 1, "2x4:t4");
+        world_set(w, "backfill=easy");
+        world_begin(w);
+        world_add_seconds(w, 6, 600);
+        world_add_seconds(w, 7, 600); /* the head leaves one GPU */
+        j = world_add_seconds(w, 1, 1e6);
+        struct world_job *next = world_add_seconds(w, 1, 1e6);
+        world_round(w);
+        assert_int_equal(j->job.starts, 1);
+        assert_int_equal(next->job.starts, 0); /* it was only one */
+        world_close(w);
+    }
+}
+
 static void jobs_behind_the_head_say_so(void **state)
 {
     struct world *w = &world;
@@ -218,6 +264,7 @@ int main(void)
         cmocka_unit_test(easy_backfill_keeps_every_promise_and_helps_on_average),
         cmocka_unit_test(backfill_any_leaves_nothing_idle_that_a_waiting_job_could_use),
         cmocka_unit_test(backfill_does_not_pass_the_head_by_way_of_another_kind),
+        cmocka_unit_test(a_job_overtakes_if_it_ends_in_time_or_uses_gpus_the_head_leaves),
         cmocka_unit_test(jobs_behind_the_head_say_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

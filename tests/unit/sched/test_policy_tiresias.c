@@ -99,6 +99,11 @@ static void a_job_that_waited_long_enough_joins_the_first_queue_again(void **sta
     }
     assert_true(runs(old));
     assert_true(w->now_s - old->job.run_s >= 600);
+    world_add_seconds(w, 1, 60);
+    world_round(w);
+    assert_true(runs(old)); /* it has a whole threshold again */
+    world_round(w);
+    assert_false(runs(old));
     world_close(w);
 }
 

@@ -237,6 +237,91 @@ static void gpus_left_by_an_upgrade_are_offered_again(void **state)
     sched_table_fini(&table);
 }
 
+/* Two kinds of one GPU; a job on each kind's row runs at the given speeds. */
+static void two_kinds(struct world *w, struct sched_table *t, double first, double second)
+{
+    uint32_t gangs[] = {1};
+
+    world_open(w, NULL, 1, "1x1:a,1x1:b");
+    world_begin(w);
+    assert_int_equal(sched_table_init(t, &base_alloc_libc, &w->cluster, gangs, 1), SHOAL_OK);
+    assert_int_equal(sched_table_set(t, &t->packed[0], 0, first), SHOAL_OK);
+    assert_int_equal(sched_table_set(t, &t->packed[1], 0, second), SHOAL_OK);
+}
+
+static void nobody_gives_way_where_a_kind_about_as_fast_is_idle(void **state)
+{
+    static const uint32_t newest_first[] = {1, 0};
+    static const struct {
+        double speed; /* of the second kind; the first has 1 */
+        uint32_t newcomer;
+    } cases[] = {{1, 1}, {0.97, 1}, {0.9, 0}};
+
+    (void)state;
+    for (size_t c = 0; c < BASE_COUNT(cases); c++) {
+        struct world *w = &world;
+        struct sched_table table;
+        two_kinds(w, &table, 1, cases[c].speed);
+        world_add(w, 1, 3, sched_model_table(&table, 0, 1e4));
+        decide(w, (struct sched_queue_opts){.preempt = true, .skip = true}, NULL);
+        assert_int_equal(sched_plan_grant(w->plan, 0)->alloc.kind, 0);
+        world_apply(w);
+        world_add(w, 1, 3, sched_model_table(&table, 0, 1e4));
+        decide(w, (struct sched_queue_opts){.preempt = true, .skip = true}, newest_first);
+        assert_int_equal(sched_plan_grant(w->plan, 1)->alloc.kind, cases[c].newcomer);
+        assert_int_equal(sched_plan_grant(w->plan, 0)->kept, cases[c].newcomer == 1);
+        world_close(w);
+        sched_table_fini(&table);
+    }
+}
+
+static void a_job_that_may_choose_anew_stays_unless_another_kind_is_clearly_faster(void **state)
+{
+    static const bool rechoose[] = {true};
+    static const struct {
+        double speed; /* of the first kind; it runs on the second, at 1 */
+        bool stays;
+    } cases[] = {{1, true}, {1.03, true}, {1.2, false}, {0.5, true}};
+
+    (void)state;
+    for (size_t c = 0; c < BASE_COUNT(cases); c++) {
+        struct world *w = &world;
+        struct sched_table table;
+        two_kinds(w, &table, cases[c].speed, 1);
+        world_add(w, 1, 3, sched_model_table(&table, 0, 1e4));
+        assert_true(sched_plan_place(world_plan(w), 0, 1, SCHED_FIT_PACK));
+        world_apply(w);
+        w->jobs[0]->lease_until_s = w->now_s;
+        w->restart_s = 1e6; /* so that upgrading does not interfere */
+        decide(w, (struct sched_queue_opts){.preempt = true, .skip = true, .rechoose = rechoose},
+               NULL);
+        assert_int_equal(sched_plan_grant(w->plan, 0)->kept, cases[c].stays);
+        world_close(w);
+        sched_table_fini(&table);
+    }
+}
+
+static void a_job_turned_down_names_the_kind_that_came_closest(void **state)
+{
+    struct world *w = &world;
+
+    (void)state;
+    world_open(w, NULL, 1, "1x8:a,1x8:b,1x8:c");
+    world_begin(w);
+    world_add(w, 7, 1, sched_model_duration(60));
+    world_add(w, 3, 2, sched_model_duration(60));
+    world_add(w, 8, 4, sched_model_duration(60));
+    world_add(w, 6, 7, sched_model_duration(60));
+    decide(w, (struct sched_queue_opts){.skip = true}, NULL);
+    struct sched_why why = sched_plan_why(w->plan, 3, true);
+    assert_int_equal(why.reason, SCHED_WHY_GANG);
+    assert_int_equal(why.kind, 1);
+    assert_int_equal(why.free, 5);
+    assert_int_equal(why.blocker_count, 1);
+    assert_int_equal(why.blockers[0].job, 1);
+    world_close(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +332,9 @@ int main(void)
         cmocka_unit_test(running_jobs_come_first_where_nobody_is_preempted),
         cmocka_unit_test(the_last_in_order_is_preempted_first),
         cmocka_unit_test(gpus_left_by_an_upgrade_are_offered_again),
+        cmocka_unit_test(a_job_turned_down_names_the_kind_that_came_closest),
+        cmocka_unit_test(nobody_gives_way_where_a_kind_about_as_fast_is_idle),
+        cmocka_unit_test(a_job_that_may_choose_anew_stays_unless_another_kind_is_clearly_faster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
