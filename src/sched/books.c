@@ -36,6 +36,7 @@ static void set_free(struct sched_books *books, uint32_t node, uint32_t free)
     kb->bucket_count[old]--;
     bucket_add(kb, free, position);
     kb->free = kb->free - old + free;
+    kb->rack_free[books->cluster->nodes[node].rack] += free - old;
     books->node_free[node] = (uint16_t)free;
 }
 
@@ -80,7 +81,8 @@ static shoal_status kind_init(struct sched_books *books, uint32_t k)
     kb->nodes = base_calloc(books->alloc, c->kinds[k].nodes, sizeof *kb->nodes);
     kb->bits =
         base_calloc(books->alloc, (size_t)(kb->gpus_max + 1) * kb->word_count, sizeof *kb->bits);
-    if (kb->nodes == NULL || kb->bits == NULL)
+    kb->rack_free = base_calloc(books->alloc, c->rack_count, sizeof *kb->rack_free);
+    if (kb->nodes == NULL || kb->bits == NULL || kb->rack_free == NULL)
         return SHOAL_E_NOMEM;
     for (uint32_t n = 0; n < c->node_count; n++) {
         if (c->nodes[n].kind != k)
@@ -119,6 +121,7 @@ void sched_books_fini(struct sched_books *books)
     for (uint32_t k = 0; k < SCHED_KINDS_MAX; k++) {
         base_free(books->alloc, books->kinds[k].nodes);
         base_free(books->alloc, books->kinds[k].bits);
+        base_free(books->alloc, books->kinds[k].rack_free);
     }
     base_free(books->alloc, books->position);
     base_free(books->alloc, books->node_free);
@@ -138,6 +141,7 @@ static void free_all(struct sched_books *books, const struct sched_snapshot *sna
         struct sched_kind_books *kb = &books->kinds[k];
         memset(kb->bits, 0, (size_t)(kb->gpus_max + 1) * kb->word_count * sizeof *kb->bits);
         memset(kb->bucket_count, 0, sizeof kb->bucket_count);
+        memset(kb->rack_free, 0, c->rack_count * sizeof *kb->rack_free);
         for (uint32_t f = 0; f < SCHED_BUCKETS; f++)
             kb->hint[f] = kb->word_count - 1;
         kb->free = 0;
@@ -150,6 +154,7 @@ static void free_all(struct sched_books *books, const struct sched_snapshot *sna
         books->is_touched[n] = false;
         bucket_add(kb, free, books->position[n]);
         kb->free += free;
+        kb->rack_free[c->nodes[n].rack] += free;
     }
     books->touched_count = 0;
 }
@@ -293,6 +298,8 @@ static uint32_t span_one_rack(struct sched_books *books, struct sched_kind_books
     uint32_t best = NO_NODE, best_count = UINT32_MAX;
 
     for (uint32_t r = 0; r < books->cluster->rack_count; r++) {
+        if (kb->rack_free[r] < gpus)
+            continue;
         uint32_t count = span_filtered(books, kb, gpus, r);
         give_back(books, count);
         if (count > 0 && count < best_count) {

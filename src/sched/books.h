@@ -16,6 +16,7 @@ struct sched_kind_books {
     uint32_t node_count, word_count;
     uint32_t gpus_max; /* of one node */
     uint32_t free;
+    uint32_t *rack_free;                /* by rack */
     uint32_t size_count[SCHED_BUCKETS]; /* nodes by GPUs, live or not */
     uint64_t *bits; /* (SCHED_BUCKETS, word_count): node at position i has exactly f free */
     uint32_t bucket_count[SCHED_BUCKETS];
@@ -54,7 +55,7 @@ void sched_books_give(struct sched_books *books, const struct sched_alloc *alloc
 
 /* Finds and takes places for a gang on one kind; *out points to books->places until the next call.
  * One node if any has enough; otherwise nodes from the emptiest down, which uses the fewest, the
- * last piece going to the tightest node that holds it (SCHED_FIT_PACK). Asked for one rack, the
+ * last piece going to the tightest node that holds it (SCHED_FIT_PACK, where neither a rack nor `exclusive` narrows the choice). Asked for one rack, the
  * rack that needs the fewest nodes wins. False, and nothing is taken, when it does not fit so close
  * together. */
 bool sched_books_find(struct sched_books *books, uint32_t kind, uint32_t gpus,

@@ -146,8 +146,17 @@ static shoal_status add_group(struct sched_cluster *c, size_t *node_cap, struct 
         c->kinds[k].usd_gpu_h = list_price(g->kind);
     }
     struct sched_kind *kind = &c->kinds[k];
-    if (g->usd >= 0)
+    if (g->usd >= 0 && kind->priced && kind->usd_gpu_h != g->usd) {
+        base_err(err, SHOAL_E_FORMAT, "cannot read cluster: kind '%s' has two prices, %g and %g",
+                 kind->name, kind->usd_gpu_h, g->usd);
+        base_err_hint(
+            err, "a price is for all GPUs of a kind; give the dearer nodes a kind of their own");
+        return SHOAL_E_FORMAT;
+    }
+    if (g->usd >= 0) {
         kind->usd_gpu_h = g->usd;
+        kind->priced = true;
+    }
     if (c->node_count + g->nodes > SCHED_NODES_MAX)
         return base_err(err, SHOAL_E_LIMIT, "cannot read cluster: more than %d nodes",
                         SCHED_NODES_MAX);

@@ -22,6 +22,7 @@ enum {
 struct sched_kind {
     char name[SCHED_KIND_NAME_MAX];
     double usd_gpu_h; /* price of one GPU-hour; negative: unknown */
+    bool priced;      /* the spec gave it */
     uint32_t gpus;    /* in the whole cluster */
     uint32_t nodes;
     uint32_t node_gpus_max; /* GPUs of its largest node */

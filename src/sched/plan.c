@@ -248,10 +248,8 @@ bool sched_plan_place(struct sched_plan *plan, size_t job, int kind, enum sched_
             continue;
         if (place_on(plan, job, k, fit))
             return true;
-        if (why.kind == UINT16_MAX || plan->books.kinds[k].free > why.free) {
-            why.kind = (uint16_t)k; /* the kind that came closest */
-            why.free = plan->books.kinds[k].free;
-        }
+        if (plan->books.kinds[k].free > why.free)
+            why.free = plan->books.kinds[k].free; /* of the kind that came closest */
     }
     why.reason = why.free >= why.want ? SCHED_WHY_LOCALITY
                  : why.free > 0       ? SCHED_WHY_GANG
@@ -339,6 +337,37 @@ static void find_blockers(const struct sched_plan *plan, size_t job, struct sche
     }
 }
 
+/* Free GPUs of the kind that comes closest to what the job asks for. */
+static uint32_t free_for(const struct sched_plan *plan, const struct sched_job *j)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < j->kind_count; i++)
+        if (plan->books.kinds[j->kind_rank[i]].free > most)
+            most = plan->books.kinds[j->kind_rank[i]].free;
+    return most;
+}
+
+/* A job turned down for want of GPUs that are free in the end, because somebody before it found no
+ * place or moved, waits for its turn. */
+static enum sched_reason settled(const struct sched_plan *plan, const struct sched_job *j,
+                                 enum sched_reason reason)
+{
+    bool short_of_gpus = reason == SCHED_WHY_CAPACITY || reason == SCHED_WHY_GANG;
+
+    return short_of_gpus && free_for(plan, j) >= j->gpus ? SCHED_WHY_FAIR_SHARE : reason;
+}
+
+enum sched_reason sched_plan_reason(const struct sched_plan *plan, size_t job)
+{
+    if (plan->grant_of[job] != 0)
+        return SCHED_WHY_NONE;
+    enum sched_reason reason = plan->why_of[job] != 0
+                                   ? (enum sched_reason)plan->whys[plan->why_of[job] - 1].reason
+                                   : plan->others;
+    return settled(plan, plan->snap->jobs[job], reason);
+}
+
 struct sched_why sched_plan_why(const struct sched_plan *plan, size_t job, bool blockers)
 {
     const struct sched_job *j = plan->snap->jobs[job];
@@ -346,28 +375,17 @@ struct sched_why sched_plan_why(const struct sched_plan *plan, size_t job, bool 
 
     if (plan->grant_of[job] != 0)
         return why;
-    if (plan->why_of[job] != 0) {
+    if (plan->why_of[job] != 0)
         why = plan->whys[plan->why_of[job] - 1];
-    } else {
-        why.reason = (uint8_t)plan->others;
-        if (plan->behind != SCHED_JOB_NONE && plan->behind != job)
-            why.behind = plan->snap->jobs[plan->behind]->id;
-        why.want = j->gpus;
-        why.kind = j->kind_count > 0 ? j->kind_rank[0] : UINT16_MAX;
-        why.free = j->kind_count > 0 ? plan->books.kinds[why.kind].free : 0;
-    }
+    why.reason = (uint8_t)sched_plan_reason(plan, job);
+    why.want = j->gpus;
+    why.kind = j->kind_count == 1 ? j->kind_rank[0] : UINT16_MAX;
+    why.free = free_for(plan, j);
+    if (why.reason == SCHED_WHY_FAIR_SHARE && plan->behind != SCHED_JOB_NONE && plan->behind != job)
+        why.behind = plan->snap->jobs[plan->behind]->id;
     if (blockers)
         find_blockers(plan, job, &why);
     return why;
-}
-
-enum sched_reason sched_plan_reason(const struct sched_plan *plan, size_t job)
-{
-    if (plan->grant_of[job] != 0)
-        return SCHED_WHY_NONE;
-    if (plan->why_of[job] != 0)
-        return (enum sched_reason)plan->whys[plan->why_of[job] - 1].reason;
-    return plan->others;
 }
 
 uint32_t sched_plan_free_gpus(const struct sched_plan *plan, uint32_t kind)

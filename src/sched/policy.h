@@ -7,32 +7,36 @@
  *
  * When it runs. Once per round, on the driver's thread, with every job's history brought up to
  * `now_s`. Between two calls jobs finish and fail, nodes go down and come back, and new jobs
- * arrive; the snapshot simply shows the result. `memory` is what `init` made of the options; it is
- * policy-wide state. What belongs to a job goes into its `note` words, which start at 0 and travel
- * with it.
+ * arrive; the snapshot simply shows the result. `memory` is memory_size bytes, zero but for the
+ * knobs, which the driver has set from the rows; it is policy-wide state and stays between calls.
+ * What belongs to a job goes into its `note` words, which start at 0 and travel with it.
  *
  * What it must do. Fill the plan through the functions of plan.h, which keep the books: a job is
  * kept where it is (no restart), placed anew, made to share, or left waiting with a reason. The
  * plan starts empty, so a job that is not mentioned stops. Every policy is held to one conformance
  * suite (tests/unit/sched/test_conformance.c):
+ *
  *   - never more GPUs than a node has, never a node that is down;
  *   - gangs whole: a job gets all its GPUs, of one kind, or none;
  *   - leases respected: a job whose lease_until_s is after now_s stays where it is, unless its node
- * is gone;
+ *     is gone;
  *   - deterministic: equal snapshots and memory give equal plans;
  *   - work-conserving, no starvation: where the row promises it;
  *   - survives the loss of any node at any moment;
  *   - explains itself: each waiting job has a reason other than SCHED_WHY_NONE.
  *
- * A worked example, the whole of a policy that runs jobs in order of arrival (see policy/fifo.c for
- * the real one):
+ * A worked example: the whole of a policy that runs jobs in order of arrival, nobody overtaking
+ * (policy/fifo.c is the real one; tests/unit/sched/test_policy_contract.c runs this one):
  *
- *     static void decide(void *memory, const struct sched_snapshot *snap, struct sched_plan *plan)
+ *     static shoal_status decide(void *memory, const struct sched_snapshot *snap,
+ *                                struct sched_plan *plan)
  *     {
  *         (void)memory;
  *         for (size_t i = 0; i < snap->job_count; i++)
- *             if (!sched_plan_keep(plan, i) && !sched_plan_place(plan, i, SCHED_KIND_BEST,
- * SCHED_FIT_PACK)) return;                                  // strict: nobody overtakes the head
+ *             if (!sched_plan_keep(plan, i) &&
+ *                 !sched_plan_place(plan, i, SCHED_KIND_BEST, SCHED_FIT_PACK))
+ *                 break;
+ *         return sched_plan_status(plan);
  *     }
  */
 #ifndef SCHED_POLICY_H
@@ -108,8 +112,8 @@ struct sched_policy {
                              rules */
     bool starvation_free; /* every job starts in the end, however many others arrive; with the
                              default knobs, and leases of at most a round */
-    /* The plan is empty at the start. Memory is shortened by returning SHOAL_E_NOMEM, and nothing
-     * is lost then: the driver stops with the error. */
+    /* The plan is empty at the start. SHOAL_E_NOMEM when memory is short; the driver then stops with
+     * that error and uses nothing of the plan. */
     shoal_status (*decide)(void *memory, const struct sched_snapshot *snap,
                            struct sched_plan *plan);
     /* Optional: frees what decide put behind pointers in memory. */

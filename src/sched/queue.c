@@ -139,10 +139,8 @@ static struct sched_why turned_down(const struct sched_job *j, const struct budg
         .want = j->gpus, .kind = UINT16_MAX, .behind = UINT32_MAX, .reason = SCHED_WHY_CAPACITY};
 
     for (uint32_t i = 0; i < j->kind_count; i++)
-        if (why.kind == UINT16_MAX || left->kind[j->kind_rank[i]] > why.free) {
-            why.kind = j->kind_rank[i];
-            why.free = left->kind[why.kind];
-        }
+        if (left->kind[j->kind_rank[i]] > why.free)
+            why.free = left->kind[j->kind_rank[i]];
     if (why.free > 0)
         why.reason = SCHED_WHY_GANG;
     return why;
@@ -168,7 +166,7 @@ static size_t admit_in_order(struct sched_plan *plan, const struct sched_snapsho
         }
         sched_plan_wait(plan, i, turned_down(snap->jobs[i], &left));
         if (!opts->skip) {
-            sched_plan_wait_others(plan, opts->waiting, i);
+            sched_plan_wait_others(plan, SCHED_WHY_FAIR_SHARE, i);
             break;
         }
     }
@@ -188,8 +186,11 @@ static bool place_admitted(struct sched_plan *plan, const struct sched_snapshot 
             sched_plan_keep(plan, in[a].job);
     for (size_t a = 0; a < count && (all || opts->skip); a++)
         if (!sched_plan_has(plan, in[a].job) &&
-            !sched_plan_place(plan, in[a].job, in[a].kind, opts->fit))
+            !sched_plan_place(plan, in[a].job, in[a].kind, opts->fit)) {
             all = false;
+            if (!opts->skip)
+                sched_plan_wait_others(plan, SCHED_WHY_FAIR_SHARE, in[a].job);
+        }
     return all;
 }
 
@@ -203,8 +204,13 @@ static void offer_rest(struct sched_plan *plan, const struct sched_snapshot *sna
             free += sched_plan_free_gpus(plan, k);
         if (free == 0)
             return;
-        if (!sched_plan_has(plan, i) && !sched_plan_keep(plan, i))
-            sched_plan_place(plan, i, SCHED_KIND_BEST, opts->fit);
+        if (sched_plan_has(plan, i) || sched_plan_keep(plan, i) ||
+            sched_plan_place(plan, i, SCHED_KIND_BEST, opts->fit))
+            continue;
+        if (!opts->skip) {
+            sched_plan_wait_others(plan, SCHED_WHY_FAIR_SHARE, i);
+            return;
+        }
     }
 }
 
@@ -229,7 +235,7 @@ shoal_status sched_queue_decide(struct sched_plan *plan, const struct sched_snap
         jobs[i] = order[i].job;
         hold = hold || (opts->hold && !sched_plan_has(plan, i));
     }
-    if (!hold && sched_plan_upgrade(plan, jobs, snap->job_count, opts->fit) > 0 && opts->skip)
+    if (!hold && sched_plan_upgrade(plan, jobs, snap->job_count, opts->fit) > 0)
         offer_rest(plan, snap, order, opts);
     return sched_plan_status(plan);
 }

@@ -29,8 +29,7 @@ void sched_why_text(const struct sched_why *why, const char *kind,
     const char *what = kind != NULL ? kind : why->want == 1 ? "GPU" : "GPUs";
 
     if (why->behind != UINT32_MAX) {
-        base_buf_printf(out, "comes after %s, which does not fit yet and may not be overtaken",
-                        name_of(ctx, why->behind));
+        base_buf_printf(out, "comes after %s, which does not fit yet", name_of(ctx, why->behind));
         return;
     }
     switch ((enum sched_reason)why->reason) {
@@ -44,8 +43,8 @@ void sched_why_text(const struct sched_why *why, const char *kind,
         base_buf_printf(out, "asks for %u %s at once, %u free", why->want, what, why->free);
         break;
     case SCHED_WHY_LOCALITY:
-        base_buf_printf(out, "asks for %u %s close together; %u are free, but scattered", why->want,
-                        what, why->free);
+        base_buf_printf(out, "asks for %u %s; %u free, but not where its placement rules allow",
+                        why->want, what, why->free);
         break;
     case SCHED_WHY_FAIR_SHARE:
         base_buf_printf(out, "asks for %u %s; jobs that come before it under this policy hold them",

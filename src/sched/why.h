@@ -40,7 +40,7 @@ struct sched_blocker {
 struct sched_why {
     uint8_t reason; /* enum sched_reason, the binding one */
     uint8_t blocker_count;
-    uint16_t kind;   /* index; UINT16_MAX: any */
+    uint16_t kind;   /* index, when it may use one kind only; UINT16_MAX: several */
     uint32_t want;   /* GPUs asked for */
     uint32_t free;   /* GPUs free of that kind when it was turned down */
     uint32_t behind; /* id of the job nobody may overtake, UINT32_MAX: none */
@@ -49,7 +49,7 @@ struct sched_why {
 
 const char *sched_reason_name(enum sched_reason reason);
 
-/* The sentence: "asks for 8 a100 at once, 3 are free; svd-2 holds 8". `kind` names why->kind (NULL:
+/* The sentence: "asks for 8 a100 at once, 3 free; svd-2 holds 8". `kind` names why->kind (NULL:
  * any), `name_of` gives the name of a job id. */
 void sched_why_text(const struct sched_why *why, const char *kind,
                     const char *(*name_of)(void *ctx, uint32_t job), void *ctx,

@@ -62,7 +62,8 @@ static void reserve_on(const struct sched_snapshot *snap, const struct sched_pla
 static bool harmless(const struct sched_snapshot *snap, const struct sched_job *j, uint32_t kind,
                      const struct reservation *r)
 {
-    return (int)kind != r->kind || j->gpus <= r->spare || end_s(snap, j, kind) <= r->start_s;
+    return (int)kind != r->kind || j->gpus <= r->spare ||
+           end_s(snap, j, kind) + snap->restart_s <= r->start_s;
 }
 
 static bool backfill_one(struct sched_plan *plan, const struct sched_snapshot *snap, uint32_t i,
@@ -74,7 +75,7 @@ static bool backfill_one(struct sched_plan *plan, const struct sched_snapshot *s
         uint32_t kind = j->kind_rank[n];
         if (!harmless(snap, j, kind, r) || !sched_plan_place(plan, i, (int)kind, SCHED_FIT_PACK))
             continue;
-        if ((int)kind == r->kind && end_s(snap, j, kind) > r->start_s)
+        if ((int)kind == r->kind && end_s(snap, j, kind) + snap->restart_s > r->start_s)
             r->spare -= j->gpus;
         return true;
     }

@@ -1,22 +1,22 @@
-/* gandiva.c - time slicing with packing: jobs take turns, and pairs that run well together share
- * GPUs.
+/* gandiva.c - time slicing with packing: jobs take turns, and pairs that run well together share GPUs.
  *
  * Gandiva treats every job alike, suspends and resumes them in turn, packs two jobs onto the same
  * GPUs when the cluster is over-subscribed and keeps a pair only while it does more work together
  * than the two would do in turns, and migrates jobs to better places. Here:
- *   - turns: the job with the least useful time, relative to its weight, goes first, in slices;
- * ties by arrival. Useful time is what its progress would have taken on its fastest kind, so a turn
- * on a slow GPU counts for less;
- *   - at the start of a slice a job takes the fastest kind with room (introspection found it to run
- * better there) and keeps it for the slice;
- *   - when jobs are left over, each is offered to the hosts of equal gang size whose speeds
- * together (each relative to running alone on that kind) add up to the most, if that is above
- * `gain`. Both must be able to run as a pair. The paper tries pairs at random and keeps what works;
- * we ask the job models which pairs work, which is what the trial would have found. Cost: O(n log
- * n) for turns, and hosts x classes of guests for packing.
  *
- * Reference: Xiao et al., "Gandiva: Introspective Cluster Scheduling for Deep Learning", OSDI 2018.
- */
+ *   - turns: the job with the least useful GPU time, relative to its weight, goes first, in slices;
+ *     ties by arrival. Useful time is what its progress would have taken on its fastest kind, so a
+ *     turn on a slow GPU counts for less;
+ *   - at the start of a slice a job takes the fastest kind with room (introspection found it to run
+ *     better there) and keeps it for the slice;
+ *   - when jobs are left over, each is offered to the host of equal gang size with which its speed
+ *     and the host's, each relative to running alone on that kind, add up to the most, if that is
+ *     above `gain`. A pair that is above it stays together.
+ *
+ * The paper tries pairs at random and keeps what works; we ask the job models which pairs work,
+ * which is what the trial would have found. Cost: O(n log n) for turns, hosts x guests for packing.
+ *
+ * Reference: Xiao et al., "Gandiva: Introspective Cluster Scheduling for Deep Learning", OSDI 2018. */
 #include "base/assert.h"
 #include "sched/queue.h"
 
@@ -47,45 +47,67 @@ static double pair_gain(const struct sched_job *host, const struct sched_alloc *
     return x > 0 && y > 0 ? x + y : 0;
 }
 
-/* The best host for a guest among the jobs that have GPUs of their own; the one it shares with now,
- * if that is still good enough, so that pairs last. */
+/* Jobs that have GPUs of their own and could take a guest. */
+struct hosts {
+    uint32_t *jobs;
+    size_t count;
+};
+
+static bool can_host(const struct sched_plan *plan, uint32_t host, const struct sched_job *guest)
+{
+    const struct sched_grant *g = sched_plan_grant(plan, host);
+
+    return g->partner == SCHED_JOB_NONE && g->alloc.gpus == guest->gpus &&
+           (guest->kinds >> g->alloc.kind & 1) != 0;
+}
+
+/* The best host for a guest: the one it shares with now, if that is still good enough, so that pairs
+ * last. The position in `hosts`, or SIZE_MAX. */
 static size_t best_host(const struct sched_snapshot *snap, const struct sched_plan *plan,
-                        uint32_t guest, double gain)
+                        const struct hosts *hosts, uint32_t guest, double gain)
 {
     const struct sched_job *g = snap->jobs[guest];
     size_t best = SIZE_MAX;
+    double best_gain = gain;
 
-    for (size_t i = 0; i < snap->job_count; i++) {
-        const struct sched_grant *host = sched_plan_grant(plan, i);
-        if (host == NULL || host->partner != SCHED_JOB_NONE || host->alloc.gpus != g->gpus ||
-            (g->kinds >> host->alloc.kind & 1) == 0)
+    for (size_t h = 0; h < hosts->count; h++) {
+        if (!can_host(plan, hosts->jobs[h], g))
             continue;
-        double together = pair_gain(snap->jobs[i], &host->alloc, g);
-        if (together <= gain)
-            continue;
-        best = i;
-        if (host->kept && g->partner == snap->jobs[i]->id)
-            break;
-        gain = together;
+        const struct sched_job *host = snap->jobs[hosts->jobs[h]];
+        const struct sched_grant *granted = sched_plan_grant(plan, hosts->jobs[h]);
+        double together = pair_gain(host, &granted->alloc, g);
+        if (together > gain && granted->kept && g->partner == host->id)
+            return h;
+        if (together > best_gain) {
+            best = h;
+            best_gain = together;
+        }
     }
     return best;
 }
 
-static void pack_rest(struct sched_plan *plan, const struct sched_snapshot *snap,
-                      const struct sched_rank *order, const struct memory *m)
+static shoal_status pack_rest(struct sched_plan *plan, const struct sched_snapshot *snap,
+                              const struct sched_rank *order, const struct memory *m)
 {
-    size_t hosts = 0;
+    struct hosts hosts = {
+        .jobs = base_arena_alloc(sched_plan_arena(plan), snap->job_count * sizeof *hosts.jobs + 1)};
 
-    for (size_t i = 0; i < snap->job_count; i++)
-        hosts += sched_plan_has(plan, i);
-    for (size_t r = 0; r < snap->job_count && hosts > 0; r++) {
+    if (hosts.jobs == NULL)
+        return SHOAL_E_NOMEM;
+    for (uint32_t i = 0; i < snap->job_count; i++) {
+        const struct sched_grant *g = sched_plan_grant(plan, i);
+        if (g != NULL && g->partner == SCHED_JOB_NONE)
+            hosts.jobs[hosts.count++] = i;
+    }
+    for (size_t r = 0; r < snap->job_count && hosts.count > 0; r++) {
         uint32_t i = order[r].job;
         if (sched_plan_has(plan, i))
             continue;
-        size_t host = best_host(snap, plan, i, m->gain);
-        if (host != SIZE_MAX && sched_plan_share(plan, i, host))
-            hosts--;
+        size_t h = best_host(snap, plan, &hosts, i, m->gain);
+        if (h != SIZE_MAX && sched_plan_share(plan, i, hosts.jobs[h]))
+            hosts.jobs[h] = hosts.jobs[--hosts.count];
     }
+    return SHOAL_OK;
 }
 
 /* Service so far: the time its progress would have taken on the fastest kind it may use. note[1]
@@ -121,9 +143,7 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
                                                       .rechoose = rechoose,
                                                       .fit = SCHED_FIT_PACK,
                                                       .waiting = SCHED_WHY_FAIR_SHARE});
-    if (st == SHOAL_OK && m->pack)
-        pack_rest(plan, snap, order, m);
-    return st;
+    return st == SHOAL_OK && m->pack ? pack_rest(plan, snap, order, m) : st;
 }
 
 static const struct base_opt opts[] = {

@@ -159,6 +159,8 @@ static inline void rules_check_why(const struct world *w, size_t i)
                 why.want);
     WORLD_CLAIM(w, why.kind == UINT16_MAX || (j->kinds >> why.kind & 1) != 0,
                 "job %u waits for kind %u, which it may not use", j->id, why.kind);
+    WORLD_CLAIM(w, why.reason != SCHED_WHY_CAPACITY || why.free < why.want,
+                "job %u waits for capacity, with %u of %u free", j->id, why.free, why.want);
     uint32_t count = rules_holders(w, why.kind);
     WORLD_CLAIM(w, why.blocker_count == (count < SCHED_BLOCKERS_MAX ? count : SCHED_BLOCKERS_MAX),
                 "job %u: %u blockers of %u rules_holders", j->id, why.blocker_count, count);

@@ -110,6 +110,7 @@ static void what_is_wrong_is_named_with_its_group(void **state)
         {" ,\n# nothing\n", "", "no nodes", SHOAL_E_FORMAT},
         {"4", "'4'", "NODESxGPUS:KIND", SHOAL_E_FORMAT},
         {"1x4:t4,4x4", "'4x4'", "NODESxGPUS:KIND", SHOAL_E_FORMAT},
+        {"1x4:t4:usd=1,1x4:t4:usd=5", "'t4'", "two prices", SHOAL_E_FORMAT},
         {"t4:4x4", "'t4:4x4'", "NODESxGPUS:KIND", SHOAL_E_FORMAT},
         {"1x4:t4,0x4:t4", "'0x4:t4'", "1 to 1000000 nodes", SHOAL_E_FORMAT},
         {"1000001x4:t4", "'1000001x4:t4'", "1 to 1000000 nodes", SHOAL_E_FORMAT},

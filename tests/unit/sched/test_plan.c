@@ -158,8 +158,11 @@ static void try_place(struct reference *r, struct sched_plan *plan, size_t job, 
                       enum sched_fit fit)
 {
     const struct sched_job *j = r->w->jobs[job];
-    uint32_t count = 0, on = 0, most_free = 0, rack = ANY_RACK;
+    uint32_t count = 0, on = 0, most_free = 0, elsewhere = 0, rack = ANY_RACK;
 
+    for (uint32_t i = 0; i < j->kind_count; i++)
+        if (reference_free(r, j->kind_rank[i]) > elsewhere)
+            elsewhere = reference_free(r, j->kind_rank[i]);
     for (uint32_t i = 0; i < j->kind_count && count == 0; i++) {
         on = j->kind_rank[i];
         if (kind == SCHED_KIND_BEST || (int)on == kind) {
@@ -172,9 +175,10 @@ static void try_place(struct reference *r, struct sched_plan *plan, size_t job, 
     WORLD_CLAIM(r->w, placed == (count > 0 && !held), "job %u: placed %d, %u nodes expected", j->id,
                 placed, count);
     if (!placed) {
-        enum sched_reason reason = most_free >= j->gpus ? SCHED_WHY_LOCALITY
-                                   : most_free > 0      ? SCHED_WHY_GANG
-                                                        : SCHED_WHY_CAPACITY;
+        enum sched_reason reason = most_free >= j->gpus   ? SCHED_WHY_LOCALITY
+                                   : elsewhere >= j->gpus ? SCHED_WHY_FAIR_SHARE
+                                   : most_free > 0        ? SCHED_WHY_GANG
+                                                          : SCHED_WHY_CAPACITY;
         assert_int_equal(sched_plan_reason(plan, job), held ? SCHED_WHY_NONE : reason);
         return;
     }

@@ -301,7 +301,7 @@ static void a_job_that_may_choose_anew_stays_unless_another_kind_is_clearly_fast
     }
 }
 
-static void a_job_turned_down_names_the_kind_that_came_closest(void **state)
+static void a_job_turned_down_names_a_kind_only_when_it_may_use_no_other(void **state)
 {
     struct world *w = &world;
 
@@ -315,10 +315,10 @@ static void a_job_turned_down_names_the_kind_that_came_closest(void **state)
     decide(w, (struct sched_queue_opts){.skip = true}, NULL);
     struct sched_why why = sched_plan_why(w->plan, 3, true);
     assert_int_equal(why.reason, SCHED_WHY_GANG);
-    assert_int_equal(why.kind, 1);
-    assert_int_equal(why.free, 5);
-    assert_int_equal(why.blocker_count, 1);
-    assert_int_equal(why.blockers[0].job, 1);
+    assert_int_equal(why.kind, UINT16_MAX);
+    assert_int_equal(why.free, 5); /* of the kind that came closest */
+    assert_int_equal(why.blocker_count, 3);
+    assert_int_equal(why.blockers[0].job, 2); /* the largest holder */
     world_close(w);
 }
 
@@ -332,7 +332,7 @@ int main(void)
         cmocka_unit_test(running_jobs_come_first_where_nobody_is_preempted),
         cmocka_unit_test(the_last_in_order_is_preempted_first),
         cmocka_unit_test(gpus_left_by_an_upgrade_are_offered_again),
-        cmocka_unit_test(a_job_turned_down_names_the_kind_that_came_closest),
+        cmocka_unit_test(a_job_turned_down_names_a_kind_only_when_it_may_use_no_other),
         cmocka_unit_test(nobody_gives_way_where_a_kind_about_as_fast_is_idle),
         cmocka_unit_test(a_job_that_may_choose_anew_stays_unless_another_kind_is_clearly_faster),
     };

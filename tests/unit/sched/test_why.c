@@ -67,7 +67,7 @@ static void sentences_name_what_is_wanted_what_is_free_and_who_holds_it(void **s
     says(
         (struct sched_why){
             .reason = SCHED_WHY_LOCALITY, .want = 4, .free = 6, .behind = UINT32_MAX},
-        "t4", "asks for 4 t4 close together; 6 are free, but scattered");
+        "t4", "asks for 4 t4; 6 free, but not where its placement rules allow");
     says((struct sched_why){.reason = SCHED_WHY_CAPACITY, .want = 1, .behind = UINT32_MAX}, NULL,
          "asks for 1 GPU; 0 free");
     says((struct sched_why){.reason = SCHED_WHY_CAPACITY, .want = 2, .behind = UINT32_MAX}, NULL,
@@ -89,7 +89,7 @@ static void a_job_behind_another_names_it_and_not_the_holders(void **state)
                             .behind = 5,
                             .blocker_count = 1,
                             .blockers = {{1, 1}}},
-         "t4", "comes after job-5, which does not fit yet and may not be overtaken");
+         "t4", "comes after job-5, which does not fit yet");
 }
 
 static shoal_status text_once(const struct base_alloc *alloc, void *ctx)
