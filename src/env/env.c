@@ -89,7 +89,41 @@ shoal_status env_read_whole(shoal_env *env, const char *path, struct base_buf *o
 shoal_status env_write_whole(shoal_env *env, const char *path, const void *bytes, size_t size,
                              shoal_err *err)
 {
-    return env->ops->write_whole(env, path, bytes, size, err);
+    struct env_out *out = NULL;
+    shoal_status st = env_create(env, path, &out, err);
+    if (st != SHOAL_OK)
+        return st;
+    st = env_append(out, bytes, size, err);
+    if (st == SHOAL_OK)
+        return env_commit(out, err);
+    env_discard(out);
+    return st;
+}
+
+shoal_status env_create(shoal_env *env, const char *path, struct env_out **out, shoal_err *err)
+{
+    return env->ops->create(env, path, out, err);
+}
+
+shoal_status env_append(struct env_out *out, const void *bytes, size_t size, shoal_err *err)
+{
+    return out->env->ops->append(out, bytes, size, err);
+}
+
+shoal_status env_commit(struct env_out *out, shoal_err *err)
+{
+    return out->env->ops->commit(out, err);
+}
+
+void env_discard(struct env_out *out)
+{
+    if (out != NULL)
+        out->env->ops->discard(out);
+}
+
+bool env_same(shoal_env *env, const char *a, const char *b)
+{
+    return env->ops->same(env, a, b);
 }
 
 shoal_status env_list(shoal_env *env, const char *path, struct base_buf *out_names, shoal_err *err)

@@ -16,6 +16,11 @@ struct env_file {
     shoal_env *env;
 };
 
+/* An output being written, not yet under its name; owner thread only. */
+struct env_out {
+    shoal_env *env;
+};
+
 struct env_ops {
     uint64_t (*now_ns)(shoal_env *env);    /* monotonic; any thread */
     double (*wall_s)(shoal_env *env);      /* seconds since 1970 UTC */
@@ -26,8 +31,11 @@ struct env_ops {
     shoal_status (*read)(struct env_file *file, void *buf, size_t size, size_t *out_size,
                          shoal_err *err);
     void (*close)(struct env_file *file);
-    shoal_status (*write_whole)(shoal_env *env, const char *path, const void *bytes, size_t size,
-                                shoal_err *err);
+    shoal_status (*create)(shoal_env *env, const char *path, struct env_out **out, shoal_err *err);
+    shoal_status (*append)(struct env_out *out, const void *bytes, size_t size, shoal_err *err);
+    shoal_status (*commit)(struct env_out *out, shoal_err *err);
+    void (*discard)(struct env_out *out);
+    bool (*same)(shoal_env *env, const char *a, const char *b);
     shoal_status (*list)(shoal_env *env, const char *path, struct base_buf *out_names,
                          shoal_err *err);
     bool (*fault)(shoal_env *env, const char *point);
@@ -68,6 +76,19 @@ SHOAL_MUST_USE shoal_status env_read_whole(shoal_env *env, const char *path, str
  * standard output. */
 SHOAL_MUST_USE shoal_status env_write_whole(shoal_env *env, const char *path, const void *bytes,
                                             size_t size, shoal_err *err);
+
+/* The same in pieces: a file takes its name at commit, whole, and discard leaves the old one as it
+ * was. Links are followed. Devices, pipes and standard output ("-", or a file that it already goes
+ * to) are written in place, as the bytes come. commit and discard both end `out`. */
+SHOAL_MUST_USE shoal_status env_create(shoal_env *env, const char *path, struct env_out **out,
+                                       shoal_err *err);
+SHOAL_MUST_USE shoal_status env_append(struct env_out *out, const void *bytes, size_t size,
+                                       shoal_err *err);
+SHOAL_MUST_USE shoal_status env_commit(struct env_out *out, shoal_err *err);
+void env_discard(struct env_out *out); /* NULL is allowed */
+
+/* True when both paths are one plain file, whatever their names; "-" for `a` is standard input. */
+bool env_same(shoal_env *env, const char *a, const char *b);
 
 /* Names in a directory, sorted, each ended by NUL, appended to `out_names`. */
 SHOAL_MUST_USE shoal_status env_list(shoal_env *env, const char *path, struct base_buf *out_names,

@@ -23,13 +23,31 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { IO_SIZE_MAX = 1 << 30, TEMPORARY_TRIES = 100, THREADS_MAX = 1024 };
+enum {
+    IO_SIZE_MAX = 1 << 30,
+    HELD_SIZE = 64 * 1024,
+    LINKS_MAX = 40,
+    TEMPORARY_TRIES = 100,
+    THREADS_MAX = 1024
+};
 
 struct real_file {
     struct env_file file; /* first */
     const struct base_alloc *alloc;
     int fd;
     char path[]; /* for messages */
+};
+
+struct real_out {
+    struct env_out out; /* first */
+    const struct base_alloc *alloc;
+    int fd;
+    bool in_place;         /* else into `temporary`, which becomes `target` */
+    char target[PATH_MAX]; /* the path with its links followed */
+    char temporary[PATH_MAX];
+    size_t used;
+    char held[HELD_SIZE]; /* small pieces are written together */
+    char path[];          /* for messages */
 };
 
 /* --- errors in words --- */
@@ -43,9 +61,9 @@ static shoal_status status_of_errno(int code)
     case EACCES:
     case EPERM:
     case EROFS: return SHOAL_E_DENIED;
-    case EISDIR:
+    case EISDIR: /* the call is right, what lies there is not */
     case ENAMETOOLONG:
-    case ELOOP:
+    case ELOOP: return SHOAL_E_FORMAT;
     case EINVAL: return SHOAL_E_INVAL;
     case EFBIG:
     case EMFILE:
@@ -225,18 +243,6 @@ static int write_all_quietly(int fd, const char *bytes, size_t size)
     return code;
 }
 
-/* Pipes, terminals and devices have no old content to keep. */
-static int write_in_place(const char *path, const char *bytes, size_t size)
-{
-    int fd = open_retrying(path, O_WRONLY, 0);
-    if (fd < 0)
-        return errno;
-    int code = write_all_quietly(fd, bytes, size);
-    if (close(fd) != 0 && code == 0 && errno != EINTR)
-        code = errno;
-    return code;
-}
-
 /* Creates a new file beside `path`; its name goes to `name`, which has room for PATH_MAX. */
 static int create_beside(shoal_env *env, const char *path, char *name, int *out_fd)
 {
@@ -274,51 +280,169 @@ static void sync_folder_of(const char *path)
     }
 }
 
-/* `old` is what is known about the file to replace, NULL when there is none. */
-static int replace(shoal_env *env, const char *path, const struct stat *old, const char *bytes,
-                   size_t size)
+/* Where the links of `path` end, which need not exist. 0 or an errno. */
+static int follow_links(const char *path, char *target)
 {
-    char name[PATH_MAX];
-    int fd = -1;
-    int code = create_beside(env, path, name, &fd);
-    if (code != 0)
-        return code;
-    if (old != NULL)
-        (void)fchmod(fd, old->st_mode & 07777);
-    code = write_all(fd, bytes, size);
-    if (code == 0 && fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP)
-        code = errno; /* EINVAL, ENOTSUP: a file system that cannot sync */
-    if (close(fd) != 0 && code == 0 && errno != EINTR)
-        code = errno;
-    if (code == 0 && rename(name, path) != 0)
-        code = errno;
-    if (code != 0) {
-        (void)unlink(name);
-        return code;
+    char link[PATH_MAX], next[PATH_MAX];
+    int length = snprintf(target, PATH_MAX, "%s", path);
+    for (int i = 0; length < PATH_MAX && i < LINKS_MAX; i++) {
+        ssize_t size = readlink(target, link, sizeof link - 1);
+        if (size < 0)
+            return 0;
+        link[size] = '\0';
+        const char *slash = link[0] == '/' ? NULL : strrchr(target, '/');
+        length = snprintf(next, sizeof next, "%.*s%s",
+                          slash == NULL ? 0 : (int)(slash - target + 1), target, link);
+        if (length < PATH_MAX)
+            memcpy(target, next, (size_t)length + 1);
     }
-    sync_folder_of(path);
-    return 0;
+    return length < PATH_MAX ? ELOOP : ENAMETOOLONG;
 }
 
-static shoal_status real_write_whole(shoal_env *env, const char *path, const void *bytes,
-                                     size_t size, shoal_err *err)
+static bool is_one(const struct stat *a, const struct stat *b)
 {
-    int code = 0;
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The descriptor 1 or 2 that already goes to this plain file, or -1: replacing it would lose what
+ * goes there. */
+static int open_already(const struct stat *info)
+{
+    struct stat other;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fstat(fd, &other) == 0 && is_one(info, &other))
+            return fd;
+    }
+    return -1;
+}
+
+static int dup_of(int fd)
+{
+    return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+/* Opens what the bytes go to. 0 or an errno. */
+static int open_output(struct real_out *out)
+{
     struct stat old;
-    char target[PATH_MAX];
-    if (strcmp(path, "-") == 0)
-        code = write_all_quietly(STDOUT_FILENO, bytes, size);
-    else if (stat(path, &old) != 0)
-        code = errno == ENOENT ? replace(env, path, NULL, bytes, size) : errno;
-    else if (S_ISDIR(old.st_mode))
-        code = EISDIR;
-    else if (!S_ISREG(old.st_mode))
-        code = write_in_place(path, bytes, size);
-    else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 || realpath(path, target) == NULL)
+    int code = 0;
+    out->in_place = true;
+    if (strcmp(out->path, "-") == 0) {
+        out->fd = dup_of(STDOUT_FILENO);
+        return out->fd < 0 ? errno : 0;
+    }
+    if (out->path[0] == '\0')
+        return ENOENT;
+    bool is_new = stat(out->path, &old) != 0;
+    if (is_new && errno != ENOENT)
+        return errno;
+    if (!is_new && S_ISDIR(old.st_mode))
+        return EISDIR;
+    if (!is_new && !S_ISREG(old.st_mode)) {
+        out->fd = open_retrying(out->path, O_WRONLY, 0);
+        return out->fd < 0 ? errno : 0;
+    }
+    if (!is_new && open_already(&old) >= 0) {
+        out->fd = dup_of(open_already(&old));
+        return out->fd < 0 ? errno : 0;
+    }
+    if (!is_new && faccessat(AT_FDCWD, out->path, W_OK, AT_EACCESS) != 0)
+        return errno;
+    out->in_place = false;
+    code = follow_links(out->path, out->target);
+    if (code == 0)
+        code = create_beside(out->out.env, out->target, out->temporary, &out->fd);
+    if (code == 0 && !is_new)
+        (void)fchmod(out->fd, old.st_mode & 07777);
+    return code;
+}
+
+static shoal_status real_create(shoal_env *env, const char *path, struct env_out **out_out,
+                                shoal_err *err)
+{
+    size_t path_size = strlen(path) + 1;
+    struct real_out *out = base_malloc(env->alloc, sizeof *out + path_size);
+    if (out == NULL)
+        return base_err_nomem(err, "writing a file");
+    out->out.env = env;
+    out->alloc = env->alloc;
+    out->fd = -1;
+    out->used = 0;
+    memcpy(out->path, path, path_size);
+    int code = open_output(out);
+    if (code == 0) {
+        *out_out = &out->out;
+        return SHOAL_OK;
+    }
+    shoal_status st = fail(err, "write", path, code);
+    base_free(env->alloc, out);
+    return st;
+}
+
+static int put(struct real_out *out, const char *bytes, size_t size)
+{
+    return out->in_place ? write_all_quietly(out->fd, bytes, size)
+                         : write_all(out->fd, bytes, size);
+}
+
+static int put_held(struct real_out *out)
+{
+    size_t size = out->used;
+    out->used = 0;
+    return size == 0 ? 0 : put(out, out->held, size);
+}
+
+static shoal_status real_append(struct env_out *base, const void *bytes, size_t size,
+                                shoal_err *err)
+{
+    struct real_out *out = (struct real_out *)base;
+    int code = 0;
+    if (size > sizeof out->held - out->used)
+        code = put_held(out);
+    if (code == 0 && size > sizeof out->held) {
+        code = put(out, bytes, size);
+    } else if (code == 0 && size > 0) {
+        memcpy(out->held + out->used, bytes, size);
+        out->used += size;
+    }
+    return code == 0 ? SHOAL_OK : fail(err, "write", out->path, code);
+}
+
+static shoal_status real_commit(struct env_out *base, shoal_err *err)
+{
+    struct real_out *out = (struct real_out *)base;
+    int code = put_held(out);
+    if (code == 0 && !out->in_place && fsync(out->fd) != 0 && errno != EINVAL && errno != ENOTSUP)
+        code = errno; /* EINVAL, ENOTSUP: a file system that cannot sync */
+    if (close(out->fd) != 0 && code == 0 && errno != EINTR)
         code = errno;
-    else
-        code = replace(env, target, &old, bytes, size);
-    return code == 0 ? SHOAL_OK : fail(err, "write", path, code);
+    if (code == 0 && !out->in_place && rename(out->temporary, out->target) != 0)
+        code = errno;
+    if (code != 0 && !out->in_place)
+        (void)unlink(out->temporary);
+    if (code == 0 && !out->in_place)
+        sync_folder_of(out->target);
+    shoal_status st = code == 0 ? SHOAL_OK : fail(err, "write", out->path, code);
+    base_free(out->alloc, out);
+    return st;
+}
+
+static void real_discard(struct env_out *base)
+{
+    struct real_out *out = (struct real_out *)base;
+    (void)close(out->fd);
+    if (!out->in_place)
+        (void)unlink(out->temporary);
+    base_free(out->alloc, out);
+}
+
+static bool real_same(shoal_env *env, const char *a, const char *b)
+{
+    struct stat first, second;
+    (void)env;
+    int failed = strcmp(a, "-") == 0 ? fstat(STDIN_FILENO, &first) : stat(a, &first);
+    return failed == 0 && stat(b, &second) == 0 && S_ISREG(first.st_mode) &&
+           is_one(&first, &second);
 }
 
 /* --- folders --- */
@@ -460,7 +584,11 @@ static const struct env_ops REAL_OPS = {
     .open = real_open,
     .read = real_read,
     .close = real_close,
-    .write_whole = real_write_whole,
+    .create = real_create,
+    .append = real_append,
+    .commit = real_commit,
+    .discard = real_discard,
+    .same = real_same,
     .list = real_list,
     .fault = real_fault,
     .parallel = real_parallel,

@@ -5,8 +5,8 @@
  * standard output. A path with files below it is a folder. Contents are shared by reference, so
  * replacing a file leaves its open readers the old bytes.
  *
- * Fault points: env.open, env.read and env.write fail with SHOAL_E_IO; env.read.short returns fewer
- * bytes than asked for. Each point draws from its own stream of the seed, only while its
+ * Fault points: env.open, env.read, env.write and env.commit fail with SHOAL_E_IO; env.read.short
+ * returns fewer bytes than asked for. Each point draws from its own stream of the seed, only while its
  * probability is set, so arming one point never moves another's faults.
  *
  * The world's own memory comes from the allocator it was made with; open files come from
@@ -47,6 +47,13 @@ struct sim_file {
     struct content *content;
     size_t offset;
     char path[]; /* for messages */
+};
+
+struct sim_out {
+    struct env_out out; /* first */
+    const struct base_alloc *alloc;
+    struct base_buf bytes;
+    char path[];
 };
 
 static const struct env_ops SIM_OPS;
@@ -201,7 +208,7 @@ static shoal_status fail_missing(struct sim_env *sim, const char *verb, const ch
                                  shoal_err *err)
 {
     if (is_folder(sim, path))
-        return base_err(err, SHOAL_E_INVAL, "cannot %s '%s': it is a directory", verb, path);
+        return base_err(err, SHOAL_E_FORMAT, "cannot %s '%s': it is a directory", verb, path);
     return base_err(err, SHOAL_E_NOTFOUND, "cannot %s '%s': no such file or directory", verb, path);
 }
 
@@ -273,18 +280,61 @@ static shoal_status append_to_output(struct sim_env *sim, const void *bytes, siz
     return st;
 }
 
-static shoal_status sim_write_whole(shoal_env *env, const char *path, const void *bytes,
-                                    size_t size, shoal_err *err)
+static shoal_status sim_create(shoal_env *env, const char *path, struct env_out **out_out,
+                               shoal_err *err)
 {
-    struct sim_env *sim = sim_of(env);
-    if (sim_fault(env, "env.write"))
-        return fail_fault("write", path, "env.write", err);
-    bool is_output = strcmp(path, "-") == 0;
-    if (!is_output && is_folder(sim, path))
-        return base_err(err, SHOAL_E_INVAL, "cannot write '%s': it is a directory", path);
-    shoal_status st =
-        is_output ? append_to_output(sim, bytes, size) : env_sim_put(env, path, bytes, size);
+    if (strcmp(path, "-") != 0 && is_folder(sim_of(env), path))
+        return base_err(err, SHOAL_E_FORMAT, "cannot write '%s': it is a directory", path);
+    size_t path_size = strlen(path) + 1;
+    struct sim_out *out = base_malloc(env->alloc, sizeof *out + path_size);
+    if (out == NULL)
+        return base_err_nomem(err, "writing a file");
+    out->out.env = env;
+    out->alloc = env->alloc;
+    base_buf_init(&out->bytes, env->alloc, SIZE_MAX);
+    memcpy(out->path, path, path_size);
+    *out_out = &out->out;
+    return SHOAL_OK;
+}
+
+static shoal_status sim_append(struct env_out *base, const void *bytes, size_t size, shoal_err *err)
+{
+    struct sim_out *out = (struct sim_out *)base;
+    if (sim_fault(base->env, "env.write"))
+        return fail_fault("write", out->path, "env.write", err);
+    shoal_status st;
+    if (strcmp(out->path, "-") == 0) {
+        st = append_to_output(sim_of(base->env), bytes, size);
+    } else {
+        base_buf_append(&out->bytes, bytes, size);
+        st = base_buf_status(&out->bytes);
+    }
     return st == SHOAL_OK ? st : base_err_nomem(err, "writing a file");
+}
+
+static void sim_discard(struct env_out *base)
+{
+    struct sim_out *out = (struct sim_out *)base;
+    base_buf_fini(&out->bytes);
+    base_free(out->alloc, out);
+}
+
+static shoal_status sim_commit(struct env_out *base, shoal_err *err)
+{
+    struct sim_out *out = (struct sim_out *)base;
+    shoal_status st = SHOAL_OK;
+    if (sim_fault(base->env, "env.commit"))
+        st = fail_fault("write", out->path, "env.commit", err);
+    else if (strcmp(out->path, "-") != 0 &&
+             env_sim_put(base->env, out->path, out->bytes.data, out->bytes.size) != SHOAL_OK)
+        st = base_err_nomem(err, "writing a file");
+    sim_discard(base);
+    return st;
+}
+
+static bool sim_same(shoal_env *env, const char *a, const char *b)
+{
+    return strcmp(a, "-") != 0 && strcmp(a, b) == 0 && find_file(sim_of(env), a) != NULL;
 }
 
 /* --- folders --- */
@@ -377,7 +427,11 @@ static const struct env_ops SIM_OPS = {
     .open = sim_open,
     .read = sim_read,
     .close = sim_close,
-    .write_whole = sim_write_whole,
+    .create = sim_create,
+    .append = sim_append,
+    .commit = sim_commit,
+    .discard = sim_discard,
+    .same = sim_same,
     .list = sim_list,
     .fault = sim_fault,
     .parallel = sim_parallel,

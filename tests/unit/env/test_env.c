@@ -118,12 +118,12 @@ static void missing_files_and_folders_are_errors_in_words(void **state)
     (void)snprintf(expected, sizeof expected, "cannot open '%s': no such file or directory", path);
     assert_string_equal(err.message, expected);
 
-    assert_int_equal(env_open(world->env, world->folder, &file, &err), SHOAL_E_INVAL);
+    assert_int_equal(env_open(world->env, world->folder, &file, &err), SHOAL_E_FORMAT);
     (void)snprintf(expected, sizeof expected, "cannot open '%s': it is a directory", world->folder);
     assert_string_equal(err.message, expected);
     assert_int_equal(env_open(world->env, path, &file, NULL), SHOAL_E_NOTFOUND);
 
-    assert_int_equal(env_write_whole(world->env, world->folder, "x", 1, &err), SHOAL_E_INVAL);
+    assert_int_equal(env_write_whole(world->env, world->folder, "x", 1, &err), SHOAL_E_FORMAT);
     assert_non_null(strstr(err.message, "it is a directory"));
     struct base_buf names;
     base_buf_init(&names, &base_alloc_libc, 1000);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,7 +126,7 @@ static void impossible_targets_are_errors_in_words(void **state)
     (void)snprintf(text, sizeof text, "cannot write '%s': no such file or directory", f->path);
     assert_string_equal(err.message, text);
 
-    assert_int_equal(env_write_whole(f->env, path_of(f, long_name), "x", 1, &err), SHOAL_E_INVAL);
+    assert_int_equal(env_write_whole(f->env, path_of(f, long_name), "x", 1, &err), SHOAL_E_FORMAT);
     assert_non_null(strstr(err.message, "name too long"));
 
     assert_int_equal(env_write_whole(f->env, path_of(f, "f"), "x", 1, NULL), SHOAL_OK);
@@ -183,6 +184,106 @@ static void devices_and_pipes_are_written_in_place(void **state)
     assert_int_equal(read(reader, text, sizeof text), 5);
     assert_string_equal(text, "hello");
     (void)close(reader);
+}
+
+/* A private node with the numbers of /dev/full, where this user may make one. */
+static void a_device_stays_a_device(void **state)
+{
+    struct fixture *f = *state;
+    if (mknod(path_of(f, "full"), S_IFCHR | 0600, makedev(1, 7)) != 0)
+        skip();
+    int fd = open(f->path, O_WRONLY);
+    if (fd < 0)
+        skip(); /* a folder where devices do not work */
+    (void)close(fd);
+    shoal_err err = SHOAL_ERR_INIT;
+    struct env_out *out = NULL;
+    assert_int_equal(env_create(f->env, f->path, &out, &err), SHOAL_OK);
+    assert_int_equal(env_append(out, "x", 1, &err), SHOAL_OK);
+    assert_int_equal(env_commit(out, &err), SHOAL_E_IO);
+    assert_non_null(strstr(err.message, "no space left"));
+    struct stat info;
+    assert_int_equal(lstat(f->path, &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+    assert_only_file(f, "full");
+}
+
+static void a_stream_takes_its_name_at_commit_and_discard_leaves_no_trace(void **state)
+{
+    struct fixture *f = *state;
+    static char piece[50000];
+    memset(piece, 'p', sizeof piece);
+    assert_int_equal(env_write_whole(f->env, path_of(f, "f"), "old", 3, NULL), SHOAL_OK);
+    for (int keep = 0; keep < 2; keep++) {
+        struct env_out *out = NULL;
+        assert_int_equal(env_create(f->env, path_of(f, "f"), &out, NULL), SHOAL_OK);
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(env_append(out, piece, sizeof piece, NULL), SHOAL_OK);
+        assert_int_equal(env_append(out, "end", 3, NULL), SHOAL_OK);
+        assert_content(f, "f", "old");
+        if (keep)
+            assert_int_equal(env_commit(out, NULL), SHOAL_OK);
+        else
+            env_discard(out);
+        assert_only_file(f, "f");
+    }
+    struct stat info;
+    assert_int_equal(stat(path_of(f, "f"), &info), 0);
+    assert_int_equal(info.st_size, 5 * (off_t)sizeof piece + 3);
+    env_discard(NULL);
+}
+
+static void a_link_to_nothing_gets_its_target_made(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(symlink("b", path_of(f, "a")), 0);
+    assert_int_equal(symlink("c", path_of(f, "b")), 0);
+    assert_int_equal(env_write_whole(f->env, path_of(f, "a"), "new", 3, NULL), SHOAL_OK);
+    struct stat info;
+    assert_int_equal(lstat(path_of(f, "a"), &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(lstat(path_of(f, "c"), &info), 0);
+    assert_true(S_ISREG(info.st_mode));
+    assert_content(f, "b", "new");
+}
+
+static void one_file_is_recognised_under_all_its_names(void **state)
+{
+    struct fixture *f = *state;
+    char first[500], other[500];
+    (void)snprintf(first, sizeof first, "%s/f", f->folder);
+    (void)snprintf(other, sizeof other, "%s/g", f->folder);
+    assert_false(env_same(f->env, first, first)); /* nothing there */
+    assert_int_equal(env_write_whole(f->env, first, "x", 1, NULL), SHOAL_OK);
+    assert_true(env_same(f->env, first, first));
+    assert_int_equal(link(first, other), 0);
+    assert_true(env_same(f->env, first, other));
+    assert_int_equal(remove(other), 0);
+    assert_int_equal(symlink("f", other), 0);
+    assert_true(env_same(f->env, first, other));
+    assert_int_equal(remove(other), 0);
+    assert_int_equal(env_write_whole(f->env, other, "x", 1, NULL), SHOAL_OK);
+    assert_false(env_same(f->env, first, other));
+    assert_false(env_same(f->env, "/dev/null", "/dev/null"));
+}
+
+/* Standard output goes to the file: both its own bytes and the stream's arrive. */
+static void a_file_that_is_standard_output_is_not_replaced(void **state)
+{
+    struct fixture *f = *state;
+    (void)fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = open(path_of(f, "f"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        (void)dup2(fd, STDOUT_FILENO);
+        bool good = env_write_whole(f->env, "/dev/stdout", "one ", 4, NULL) == SHOAL_OK;
+        good = good && write(STDOUT_FILENO, "two", 3) == 3;
+        _exit(good ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_content(f, "f", "one two");
 }
 
 static atomic_int signals_seen;
@@ -338,7 +439,7 @@ static void open_files_are_closed_again(void **state)
         struct env_file *file = NULL;
         assert_int_equal(env_open(f->env, path_of(f, "f"), &file, NULL), SHOAL_OK);
         env_close(file);
-        assert_int_equal(env_open(f->env, f->folder, &file, NULL), SHOAL_E_INVAL);
+        assert_int_equal(env_open(f->env, f->folder, &file, NULL), SHOAL_E_FORMAT);
         assert_int_equal(env_write_whole(f->env, path_of(f, "no/f"), "x", 1, NULL),
                          SHOAL_E_NOTFOUND);
         assert_int_equal(env_write_whole(f->env, path_of(f, "f"), "x", 1, NULL), SHOAL_OK);
@@ -365,6 +466,11 @@ int main(void)
         CASE(impossible_targets_are_errors_in_words),
         CASE(a_refused_write_leaves_the_old_file),
         CASE(devices_and_pipes_are_written_in_place),
+        CASE(a_device_stays_a_device),
+        CASE(a_stream_takes_its_name_at_commit_and_discard_leaves_no_trace),
+        CASE(a_link_to_nothing_gets_its_target_made),
+        CASE(one_file_is_recognised_under_all_its_names),
+        CASE(a_file_that_is_standard_output_is_not_replaced),
         CASE(a_closed_reader_of_standard_output_is_an_error),
         CASE(standard_input_is_read_whole),
         CASE(interrupted_reads_lose_nothing),

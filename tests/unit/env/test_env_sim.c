@@ -103,6 +103,29 @@ static void a_failed_write_leaves_the_old_file(void **state)
     shoal_env_free(env);
 }
 
+static void a_stream_is_seen_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    shoal_env *env = new_env(1);
+    assert_int_equal(env_write_whole(env, "f", "old", 3, NULL), SHOAL_OK);
+    for (int round = 0; round < 3; round++) {
+        struct env_out *out = NULL;
+        assert_int_equal(env_create(env, "f", &out, NULL), SHOAL_OK);
+        assert_int_equal(env_append(out, "ne", 2, NULL), SHOAL_OK);
+        assert_int_equal(env_append(out, "w", 1, NULL), SHOAL_OK);
+        assert_string_equal(env_sim_find(env, "f")->data, "old");
+        assert_int_equal(env_sim_set_fault(env, "env.commit", round == 1), SHOAL_OK);
+        if (round == 0)
+            env_discard(out);
+        else
+            assert_int_equal(env_commit(out, NULL), round == 1 ? SHOAL_E_IO : SHOAL_OK);
+    }
+    assert_string_equal(env_sim_find(env, "f")->data, "new");
+    assert_true(env_same(env, "f", "f"));
+    assert_false(env_same(env, "g", "g"));
+    shoal_env_free(env);
+}
+
 static void open_and_read_faults_are_errors_and_leave_the_buffer(void **state)
 {
     (void)state;
@@ -277,6 +300,7 @@ int main(void)
         cmocka_unit_test(faults_are_off_until_set),
         cmocka_unit_test(faults_repeat_with_the_seed_and_do_not_shift_each_other),
         cmocka_unit_test(a_failed_write_leaves_the_old_file),
+        cmocka_unit_test(a_stream_is_seen_whole_or_not_at_all),
         cmocka_unit_test(open_and_read_faults_are_errors_and_leave_the_buffer),
         cmocka_unit_test(short_reads_still_give_every_byte_once),
         cmocka_unit_test(standard_output_is_appended_to),
