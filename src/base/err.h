@@ -13,8 +13,7 @@
 shoal_status base_err(shoal_err *err, shoal_status code, const char *format, ...)
     SHOAL_PRINTF(3, 4);
 
-/* Adds to an err already set; both return err->code (SHOAL_OK when err is NULL is never used as a
- * result). */
+/* Add to an err already set: where it happened, what to do about it. Code and message stay. */
 void base_err_where(shoal_err *err, const char *format, ...) SHOAL_PRINTF(2, 3);
 void base_err_hint(shoal_err *err, const char *format, ...) SHOAL_PRINTF(2, 3);
 

@@ -146,19 +146,6 @@ bool base_parse_u64(const char *s, size_t length, uint64_t *out)
     return true;
 }
 
-bool base_parse_i64(const char *s, size_t length, int64_t *out)
-{
-    bool negative = length > 0 && s[0] == '-';
-    size_t sign = length > 0 && (s[0] == '-' || s[0] == '+') ? 1 : 0;
-    uint64_t value = 0;
-    if (!base_parse_u64(s + sign, length - sign, &value))
-        return false;
-    if (value > (uint64_t)INT64_MAX + (negative ? 1 : 0))
-        return false;
-    *out = negative ? -(int64_t)(value / 2) - (int64_t)(value - value / 2) : (int64_t)value;
-    return true;
-}
-
 bool base_parse_bool(const char *s, bool *out)
 {
     static const char *const YES[] = {"true", "yes", "on", "1"};

@@ -13,7 +13,6 @@
 
 bool base_parse_f64(const char *s, size_t length, double *out);
 bool base_parse_u64(const char *s, size_t length, uint64_t *out);
-bool base_parse_i64(const char *s, size_t length, int64_t *out);
 bool base_parse_bool(const char *s, bool *out);           /* true false yes no on off 1 0 */
 bool base_parse_duration(const char *s, double *out_s);   /* 90s 5m 2h30m 3d, or plain seconds */
 bool base_parse_size(const char *s, uint64_t *out_bytes); /* 512M 4G 1024 (powers of 1024) */

@@ -27,7 +27,7 @@ const struct base_opt cli_common_rows[] = {
      .type = BASE_OPT_CHOICE,
      .meta = "WHEN",
      .fallback = "auto",
-     .help = "use colour: auto, always or never",
+     .help = "use colour",
      .choices = color_choices,
      .offset = offsetof(struct cli_common, color)},
     {.name = "ascii",
@@ -38,7 +38,7 @@ const struct base_opt cli_common_rows[] = {
      .type = BASE_OPT_CHOICE,
      .meta = "LEVEL",
      .fallback = "info",
-     .help = "how much to say on stderr: error, warn, info or debug",
+     .help = "how much to say on stderr",
      .choices = base_log_names,
      .offset = offsetof(struct cli_common, log)},
     {.name = "help",
@@ -262,7 +262,7 @@ static int dispatch(struct session *session, const char *const *words, size_t co
  * is said then. */
 static int finish_output(const struct cli_context *cx, int rc)
 {
-    int failed = fflush(cx->out) != 0 ? errno : 0;
+    int failed = fflush(cx->out) != 0 ? errno : cx->out_errno;
     struct pollfd end = {.fd = fileno(cx->out), .events = POLLOUT};
     const char *space = cx->topic[0] == '\0' ? "" : " ";
 

@@ -33,6 +33,7 @@ struct cli_context {
     bool color, ascii;   /* for out */
     bool terminal;       /* err is a terminal: progress may be shown */
     bool out_terminal;   /* out is a terminal: names may be cut to its width */
+    int out_errno;       /* why a write to out failed, 0: not known; told when the command ends */
     unsigned width;      /* of the terminal, 80 when piped */
 };
 

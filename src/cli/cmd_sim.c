@@ -6,24 +6,25 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "base/text.h"
+#include "cli/cluster.h"
 #include "cli/columns.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/sim_show.h"
 #include "shoal/version.h"
 #include "sim/choice.h"
-#include "sim/cluster_load.h"
 #include "sim/report.h"
 #include "sim/run.h"
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { RUNS_MAX = 32, TEXT_MAX = 64 << 20 };
+enum { RUNS_MAX = 32, KNOBS_MAX = 128, TEXT_MAX = 64 << 20 };
+
+static const char default_cluster[] = "16x4:t4";
 
 struct values {
     const char *cluster, *policy, *profiles, *report, *job, *events;
@@ -54,9 +55,7 @@ struct work {
     size_t run_count;
     uint32_t story_job;
     atomic_uint_fast64_t done;
-    FILE *events;
-    char *events_part; /* written here, renamed when whole; NULL: a device or pipe, written in place
-                        */
+    struct env_out *events;
 };
 
 /* ---- policies and knobs ---- */
@@ -68,6 +67,65 @@ static bool knows(const struct sched_policy *p, const char *set)
     snprintf(name, sizeof name, "%.*s", (int)strcspn(set, "="), set);
     return base_opt_find(p->opts, p->opt_count, name) != NULL ||
            base_opt_find(sched_place_rows, sched_place_row_count, name) != NULL;
+}
+
+/* The names of the knobs of `count` runs and of placement, once each. */
+static size_t knob_names(const struct one_run *runs, size_t count, const char **names)
+{
+    size_t used = 0;
+
+    for (size_t r = 0; r <= count; r++) {
+        const struct base_opt *rows = r < count ? runs[r].choice.policy->opts : sched_place_rows;
+        size_t row_count = r < count ? runs[r].choice.policy->opt_count : sched_place_row_count;
+        for (size_t i = 0; i < row_count; i++) {
+            size_t k = 0;
+            while (k < used && strcmp(names[k], rows[i].name) != 0)
+                k++;
+            if (k == used && used < KNOBS_MAX)
+                names[used++] = rows[i].name;
+        }
+    }
+    return used;
+}
+
+/* Offers the nearest knob, else all of them. err has the message already. */
+static shoal_status hint_knobs(const struct one_run *runs, size_t count, const char *set,
+                               shoal_err *err)
+{
+    const char *names[KNOBS_MAX];
+    char name[64], list[170] = "";
+    size_t used = knob_names(runs, count, names);
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(set, "="), set);
+    const char *near = base_nearest(name, names, used);
+    if (near != NULL) {
+        base_err_hint(err, "did you mean '%s'?", near);
+        return SHOAL_E_INVAL;
+    }
+    for (size_t i = 0; i < used; i++) {
+        size_t length = strlen(list);
+        if (length + strlen(names[i]) + 8 > sizeof list) {
+            snprintf(list + length, sizeof list - length, ", ...");
+            break;
+        }
+        snprintf(list + length, sizeof list - length, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    base_err_hint(err, "there are %s", list);
+    return SHOAL_E_INVAL;
+}
+
+/* Knobs after colons are for their own policy. */
+static shoal_status check_sets(const struct one_run *run, shoal_err *err)
+{
+    for (size_t i = 0; i < run->choice.set_count; i++) {
+        const char *set = run->choice.sets[i];
+        if (strchr(set, '=') == NULL || knows(run->choice.policy, set))
+            continue;
+        base_err(err, SHOAL_E_INVAL, "policy '%s' has no knob '%.*s'", run->choice.policy->name,
+                 (int)strcspn(set, "="), set);
+        return hint_knobs(run, 1, set, err);
+    }
+    return SHOAL_OK;
 }
 
 /* A --set goes to every policy that has the knob; one that none has is a mistake. */
@@ -85,9 +143,7 @@ static shoal_status spread_sets(struct work *w, shoal_err *err)
         if (taken == 0) {
             base_err(err, SHOAL_E_INVAL, "no policy here has a knob '%.*s'", (int)strcspn(set, "="),
                      set);
-            base_err_hint(err, "'shoal policy show %s' lists its knobs",
-                          w->runs[0].choice.policy->name);
-            return SHOAL_E_INVAL;
+            return hint_knobs(w->runs, w->run_count, set, err);
         }
     }
     return SHOAL_OK;
@@ -105,6 +161,12 @@ static shoal_status parse_policies(struct work *w, shoal_err *err)
         if (w->run_count == RUNS_MAX)
             return base_err(err, SHOAL_E_INVAL, "more than %d policies at once", RUNS_MAX);
         shoal_status st = sim_choice_parse(p, &w->runs[w->run_count].choice, err);
+        if (st == SHOAL_OK)
+            st = check_sets(&w->runs[w->run_count], err);
+        if (st == SHOAL_E_NOTFOUND) { /* an unknown name in an option is a mistake in the call */
+            err->code = SHOAL_E_INVAL;
+            return SHOAL_E_INVAL;
+        }
         if (st != SHOAL_OK)
             return st;
         w->run_count++;
@@ -143,21 +205,11 @@ static shoal_status find_story_job(struct work *w, shoal_err *err)
 
 /* ---- running ---- */
 
-static shoal_status events_failed(const struct work *w, int code, shoal_err *err)
-{
-    const char *why = strerror(code);
-
-    return base_err(err, SHOAL_E_IO, "cannot write events to '%s': %c%s", w->v->events,
-                    tolower((unsigned char)why[0]), why[0] != '\0' ? why + 1 : "");
-}
-
 static shoal_status write_event(void *ctx, const char *line, size_t size, shoal_err *err)
 {
     struct work *w = ctx;
 
-    if (fwrite(line, 1, size, w->events) != size)
-        return events_failed(w, errno, err);
-    return SHOAL_OK;
+    return env_append(w->events, line, size, err);
 }
 
 static shoal_status open_events(struct work *w, shoal_err *err)
@@ -166,31 +218,18 @@ static shoal_status open_events(struct work *w, shoal_err *err)
         return SHOAL_OK;
     if (w->run_count != 1)
         return base_err(err, SHOAL_E_INVAL, "--events takes one policy, not %zu", w->run_count);
-    struct stat old;
-    if (stat(w->v->events, &old) != 0 || S_ISREG(old.st_mode)) {
-        size_t size = strlen(w->v->events) + 6;
-        w->events_part = base_malloc(env_alloc(w->cx->env), size);
-        if (w->events_part == NULL)
-            return base_err_nomem(err, "opening the event log");
-        snprintf(w->events_part, size, "%s.part", w->v->events);
-    }
-    w->events = fopen(w->events_part != NULL ? w->events_part : w->v->events, "w");
-    return w->events != NULL ? SHOAL_OK : events_failed(w, errno, err);
+    return env_create(w->cx->env, w->v->events, &w->events, err);
 }
 
 static shoal_status close_events(struct work *w, bool keep, shoal_err *err)
 {
-    if (w->events == NULL)
-        return SHOAL_OK;
-    int code = fflush(w->events) != 0 ? errno : ferror(w->events) ? EIO : 0;
-    if (fclose(w->events) != 0 && code == 0)
-        code = errno;
+    struct env_out *events = w->events;
+
     w->events = NULL;
-    if (keep && code == 0 && w->events_part != NULL && rename(w->events_part, w->v->events) != 0)
-        code = errno;
-    if ((!keep || code != 0) && w->events_part != NULL)
-        remove(w->events_part);
-    return keep && code != 0 ? events_failed(w, code, err) : SHOAL_OK;
+    if (events != NULL && keep)
+        return env_commit(events, err);
+    env_discard(events);
+    return SHOAL_OK;
 }
 
 static void prepare_run(struct work *w, struct one_run *run)
@@ -255,21 +294,62 @@ static shoal_status run_all(struct work *w, shoal_err *err)
 
 /* ---- output ---- */
 
+/* Jobs that failed for good, which may differ between policies. */
+static void note_failed(const struct work *w)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    char failed[32], jobs[32];
+
+    for (size_t i = 0; i < w->run_count; i++) {
+        uint64_t n = w->results[i]->metrics.failed;
+        least = n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    if (most == 0)
+        return;
+    base_log(&w->cx->log, BASE_LOG_WARN,
+             "%s%s of %s jobs failed and %s left out of the completion times",
+             least < most ? "up to " : "", base_format_count(most, failed, sizeof failed),
+             base_format_count(w->results[0]->metrics.jobs, jobs, sizeof jobs),
+             most == 1 ? "is" : "are");
+}
+
+static void note_cost(const struct work *w)
+{
+    const struct sched_kind *kind = w->cluster.kinds;
+
+    for (uint32_t k = 0; k < w->cluster.kind_count; k++)
+        if (w->cluster.kinds[k].usd_gpu_h < 0) {
+            kind = &w->cluster.kinds[k];
+            break;
+        }
+    base_log(
+        &w->cx->log, BASE_LOG_INFO,
+        "no cost: GPU kind '%s' has no list price; give one, such as --cluster 4x8:%s:usd=2.10",
+        kind->name, kind->name);
+}
+
 /* What the table does not say, and what to do next. */
 static void print_notes(const struct work *w)
 {
     const struct sim_metrics *m = &w->runs[0].result->metrics;
     const struct base_log *log = &w->cx->log;
 
+    if (fflush(w->cx->out) != 0) { /* so that they come after the table */
+        w->cx->out_errno = errno;
+        return;
+    }
+    if (w->v->cluster == default_cluster)
+        base_log(log, BASE_LOG_INFO, "cluster: %s, as none was given; choose with --cluster",
+                 default_cluster);
     if (m->rejected > 0)
         base_log(log, BASE_LOG_WARN,
-                 "%llu of %llu jobs can never run on this cluster and were left out",
-                 (unsigned long long)m->rejected, (unsigned long long)m->jobs);
+                 "%llu of %llu job%s can never run on this cluster and %s left out",
+                 (unsigned long long)m->rejected, (unsigned long long)m->jobs,
+                 m->jobs == 1 ? "" : "s", m->rejected == 1 ? "was" : "were");
+    note_failed(w);
     if (isnan(m->cost_usd))
-        base_log(
-            log, BASE_LOG_INFO,
-            "no cost: a GPU kind has no list price; give one, such as --cluster 4x8:%s:usd=2.10",
-            w->cluster.kinds[0].name);
+        note_cost(w);
     if (w->v->report != NULL)
         base_log(log, BASE_LOG_INFO, "report: %s", w->v->report);
     else if (w->v->job == NULL)
@@ -294,6 +374,12 @@ static void quote(struct base_buf *out, const char *word)
     base_buf_puts(out, "'");
 }
 
+/* The page takes the place of the table. */
+static bool to_stdout(const struct work *w)
+{
+    return w->v->report != NULL && strcmp(w->v->report, "-") == 0;
+}
+
 /* The command that repeats the run: every option that is not at its default. */
 static void format_command(const struct work *w, const char *const *args, size_t arg_count,
                            struct base_buf *out);
@@ -311,7 +397,9 @@ static shoal_status write_report(const struct work *w, const char *const *args, 
         .command = command.data, .seed = w->v->seed, .round_s = w->v->round_s};
     st = st == SHOAL_OK ? sim_report(w->results, w->run_count, &opts, &page, err)
                         : base_err_nomem(err, "writing the report");
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK && to_stdout(w))
+        fwrite(page.data, 1, page.size, w->cx->out); /* looked at when the command ends */
+    else if (st == SHOAL_OK)
         st = env_write_whole(w->cx->env, w->v->report, page.data, page.size, err);
     base_buf_fini(&page);
     base_buf_fini(&command);
@@ -325,7 +413,6 @@ static void work_fini(struct work *w)
     sim_trace_free(w->trace);
     sched_cluster_fini(&w->cluster);
     base_buf_fini(&w->words);
-    base_free(env_alloc(w->cx->env), w->events_part);
     base_free(env_alloc(w->cx->env), w);
 }
 
@@ -339,28 +426,60 @@ static double lap(shoal_env *env, uint64_t *began)
     return seconds;
 }
 
+/* What is written must not be what is read, nor written twice. */
+static shoal_status check_outputs(const struct work *w, const char *const *args, size_t arg_count,
+                                  shoal_err *err)
+{
+    const struct values *v = w->v;
+    const char *others[] = {v->cluster, v->profiles};
+    const char *outputs[] = {v->report, v->events};
+
+    if (v->events != NULL && strcmp(v->events, "-") == 0)
+        return base_err(err, SHOAL_E_INVAL, "--events: use a file, or /dev/stdout");
+    if (to_stdout(w) && w->cx->json)
+        return base_err(err, SHOAL_E_INVAL,
+                        "--report -: standard output has the JSON already; use a file");
+    for (size_t i = 0; i < BASE_COUNT(outputs); i++) {
+        shoal_status st = cli_output_check(w->cx, outputs[i], args, arg_count, err);
+        if (st == SHOAL_OK)
+            st = cli_output_check(w->cx, outputs[i], others, BASE_COUNT(others), err);
+        if (st != SHOAL_OK)
+            return st;
+    }
+    if (v->report != NULL && v->events != NULL &&
+        (strcmp(v->report, v->events) == 0 || env_same(w->cx->env, v->report, v->events)))
+        return base_err(err, SHOAL_E_INVAL, "--report and --events name the same file '%s'",
+                        v->report);
+    return SHOAL_OK;
+}
+
 static shoal_status prepare(struct work *w, const char *const *args, size_t arg_count,
                             shoal_err *err)
 {
     shoal_env *env = w->cx->env;
     uint64_t began = env_now_ns(env);
 
-    shoal_status st = parse_policies(w, err);
+    shoal_status st = check_outputs(w, args, arg_count, err);
     if (st == SHOAL_OK)
-        st = sim_cluster_load(env, w->v->cluster, &w->cluster, err);
+        st = parse_policies(w, err);
+    if (st == SHOAL_OK)
+        st = cli_cluster_load(w->cx, w->v->cluster, &w->cluster, err);
     if (st == SHOAL_OK)
         st = sim_trace_load(env, args, arg_count, (enum sim_format)w->v->format, &w->trace, err);
     if (st != SHOAL_OK)
         return st;
-    base_log(&w->cx->log, BASE_LOG_DEBUG, "read %zu jobs (%s) in %.3f s", w->trace->job_count,
-             w->trace->format, lap(env, &began));
+    base_log(&w->cx->log, BASE_LOG_DEBUG, "read %zu job%s (%s) in %.3f s", w->trace->job_count,
+             w->trace->job_count == 1 ? "" : "s", w->trace->format, lap(env, &began));
     if (w->trace->skipped > 0)
         base_log(&w->cx->log, BASE_LOG_WARN,
-                 "%llu lines of the trace were left out, see docs/formats.md",
-                 (unsigned long long)w->trace->skipped);
+                 "%llu line%s of the trace %s left out by a rule of its format, such as jobs "
+                 "without GPUs",
+                 (unsigned long long)w->trace->skipped, w->trace->skipped == 1 ? "" : "s",
+                 w->trace->skipped == 1 ? "was" : "were");
     st = sim_trace_bind(env, w->trace, &w->cluster, w->v->profiles, err);
-    base_log(&w->cx->log, BASE_LOG_DEBUG, "bound them to %u GPUs of %u kinds in %.3f s",
-             w->cluster.gpus, w->cluster.kind_count, lap(env, &began));
+    base_log(&w->cx->log, BASE_LOG_DEBUG, "bound them to %u GPU%s of %u kind%s in %.3f s",
+             w->cluster.gpus, w->cluster.gpus == 1 ? "" : "s", w->cluster.kind_count,
+             w->cluster.kind_count == 1 ? "" : "s", lap(env, &began));
     return st == SHOAL_OK ? find_story_job(w, err) : st;
 }
 
@@ -391,11 +510,13 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
         rc = cli_fail(cx, st, &err);
     else if (cx->json)
         rc = cli_sim_json(cx, w->results, w->run_count, w->v->seed);
+    else if (to_stdout(w))
+        rc = 0;
     else if (w->v->job != NULL)
         cli_sim_story(cx, w->results, w->run_count);
     else
         rc = cli_sim_table(cx, w->results, w->run_count);
-    if (rc == 0 && !cx->json)
+    if (rc == 0 && !cx->json && !to_stdout(w))
         print_notes(w);
     work_fini(w);
     if (st == SHOAL_E_CANCELLED) {
@@ -410,7 +531,7 @@ static const struct base_opt rows[] = {
      .letter = 'c',
      .type = BASE_OPT_STR,
      .meta = "SPEC",
-     .fallback = "16x4:t4",
+     .fallback = default_cluster,
      .complete = "file",
      .help = "machines as nodes x GPUs : kind, such as 6x4:t4,2x8:a100, or a file of such groups",
      .offset = offsetof(struct values, cluster)},
@@ -440,7 +561,7 @@ static const struct base_opt rows[] = {
      .meta = "NAME",
      .fallback = "auto",
      .choices = sim_format_names,
-     .help = "format of the trace: auto, shoal, gavel, pollux, philly or alibaba",
+     .help = "format of the trace",
      .offset = offsetof(struct values, format)},
     {.name = "round",
      .letter = 'r',
@@ -488,7 +609,7 @@ static const struct base_opt rows[] = {
      .meta = "TIME",
      .fallback = "2h",
      .min = 1,
-     .max = 1e9,
+     .max = 1e7,
      .help = "mean time until a failed node is back",
      .offset = offsetof(struct values, node_repair_s)},
     {.name = "job-failures",
@@ -501,7 +622,8 @@ static const struct base_opt rows[] = {
      .fallback = "0s",
      .min = 0,
      .max = 1e9,
-     .help = "a failure loses at most this much work; 0: none",
+     .help = "work between two checkpoints, lost when a node or job fails; 0: a failure loses "
+             "nothing",
      .offset = offsetof(struct values, checkpoint_s)},
     {.name = "seed",
      .letter = 's',
@@ -584,9 +706,7 @@ const struct cli_command cli_cmd_sim = {
     .summary = "Replay a job trace under scheduling policies and compare what each would do.",
     .description =
         "The trace is read whole first; a bad line stops with file, line and column. Formats are "
-        "recognised by their "
-        "first line: Shoal's own CSV, Gavel, Pollux and Sia, the Philly list, Alibaba 2023. '-' is "
-        "standard input. "
+        "recognised by their first line, or named with --format. '-' is standard input. "
         "Jobs that state a model instead of a duration need --profiles.\n\n"
         "Columns: JCT is completion time, from submission to end; RHO compares it with the time "
         "the job would take "

@@ -5,9 +5,10 @@
 #include "base/assert.h"
 #include "base/event.h"
 #include "base/text.h"
+#include "cli/cluster.h"
 #include "cli/columns.h"
+#include "cli/output.h"
 #include "cli/progress.h"
-#include "sim/cluster_load.h"
 #include "sim/gen.h"
 #include "sim/info.h"
 #include "sim/trace.h"
@@ -16,7 +17,6 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { TEXT_MAX = 64 << 20, TOP_NAMES = 8 };
 
@@ -36,7 +36,7 @@ static const struct base_opt info_rows[] = {
      .type = BASE_OPT_CHOICE,
      .meta = "FORMAT",
      .fallback = "auto",
-     .help = "format of the trace, see shoal-trace-info(1)",
+     .help = "format of the trace",
      .choices = sim_format_names,
      .offset = offsetof(struct info_values, format)},
     {.name = "cluster",
@@ -223,7 +223,7 @@ static int run_info(struct cli_context *cx, const void *values, const char *cons
     if (v->profiles != NULL && v->cluster == NULL)
         return cli_usage(cx, "--profiles needs --cluster: speeds depend on the GPUs");
     shoal_status st =
-        v->cluster != NULL ? sim_cluster_load(cx->env, v->cluster, &cluster, &err) : SHOAL_OK;
+        v->cluster != NULL ? cli_cluster_load(cx, v->cluster, &cluster, &err) : SHOAL_OK;
     if (st == SHOAL_OK)
         st = sim_trace_load(cx->env, args, arg_count, (enum sim_format)v->format, &trace, &err);
     if (st == SHOAL_OK && v->cluster != NULL)
@@ -247,9 +247,8 @@ const struct cli_command cli_cmd_trace_info = {
     .usage = "[options] TRACE...",
     .summary = "Describe a job trace: jobs, sizes, durations, work and load.",
     .description =
-        "Reads Shoal's own CSV, Gavel's traces, Pollux's and Sia's workloads, the Philly job list "
-        "and "
-        "the pod lists of Alibaba's 2023 GPU trace; the format is recognised by the first line. "
+        "Reads Shoal's own CSV and the formats that --format names; the format is recognised by "
+        "the first line. "
         "Several files are read as one trace; '-' is standard input.\n\n"
         "With --cluster the load is what the jobs need on their fastest kind of GPU, as a share of "
         "what the cluster has between the first and the last submission.",
@@ -323,6 +322,11 @@ static int run_convert(struct cli_context *cx, const void *values, const char *c
     if ((v->cluster != NULL) == (arg_count > 0))
         return cli_usage(cx, v->cluster != NULL ? "--cluster takes a node list and no trace"
                                                 : "expected a trace");
+    st = cli_output_check(cx, v->output, args, arg_count, &err);
+    if (st == SHOAL_OK)
+        st = cli_output_check(cx, v->output, &v->cluster, 1, &err);
+    if (st != SHOAL_OK)
+        return cli_fail(cx, st, &err);
     base_buf_init(&out, env_alloc(cx->env), CSV_MAX);
     if (v->cluster != NULL) {
         st = sim_cluster_from_openb(cx->env, v->cluster, &out, &err);
@@ -334,11 +338,14 @@ static int run_convert(struct cli_context *cx, const void *values, const char *c
     }
     int rc = st == SHOAL_OK ? deliver(cx, v->output, &out) : cli_fail(cx, st, &err);
     if (rc == 0 && trace != NULL && (strcmp(v->output, "-") != 0 || trace->skipped > 0)) {
-        base_log(&cx->log, BASE_LOG_INFO, "%s jobs from format %s",
-                 base_format_count(trace->job_count, n, sizeof n), trace->format);
+        base_log(&cx->log, BASE_LOG_INFO, "%s job%s from format %s",
+                 base_format_count(trace->job_count, n, sizeof n), trace->job_count == 1 ? "" : "s",
+                 trace->format);
         if (trace->skipped > 0)
-            base_log(&cx->log, BASE_LOG_WARN, "%s lines were left out",
-                     base_format_count(trace->skipped, n, sizeof n));
+            base_log(&cx->log, BASE_LOG_WARN,
+                     "%s line%s left out by a rule of the format, such as jobs without GPUs",
+                     base_format_count(trace->skipped, n, sizeof n),
+                     trace->skipped == 1 ? " was" : "s were");
     }
     base_buf_fini(&out);
     sim_trace_free(trace);
@@ -381,7 +388,7 @@ static const struct base_opt gen_rows[] = {
      .type = BASE_OPT_CHOICE,
      .meta = "NAME",
      .fallback = "philly",
-     .help = "whose workload to imitate: gavel, gavel-multi, pollux or philly",
+     .help = "whose workload to imitate",
      .choices = sim_gen_shape_names,
      .offset = offsetof(struct gen_values, shape)},
     {.name = "jobs",
@@ -462,65 +469,69 @@ static const struct base_opt gen_rows[] = {
      .offset = offsetof(struct gen_values, output)},
 };
 
-static shoal_status write_failed(const char *path, shoal_err *err)
+/* To the file, or to where results go (out NULL): there a failure is told when the command ends. */
+static shoal_status put_rows(struct cli_context *cx, struct env_out *out,
+                             const struct base_buf *rows, shoal_err *err)
 {
-    snprintf(err->message, sizeof err->message, "cannot write '%s': %s", path, strerror(errno));
+    if (base_buf_status(rows) != SHOAL_OK)
+        return base_buf_status(rows);
+    if (out != NULL)
+        return env_append(out, rows->data, rows->size, err);
+    if (fwrite(rows->data, 1, rows->size, cx->out) == rows->size)
+        return SHOAL_OK;
+    cx->out_errno = errno;
     return SHOAL_E_IO;
 }
 
+struct span { /* of the jobs made */
+    double first_s, last_s;
+};
+
 /* Rows go out as they are made: memory stays the same for a million jobs. */
-static shoal_status stream_rows(const struct cli_context *cx, struct sim_gen *gen, FILE *file,
-                                const char *path, shoal_err *err)
+static shoal_status stream_rows(struct cli_context *cx, struct sim_gen *gen, struct env_out *out,
+                                struct span *span, shoal_err *err)
 {
     uint32_t columns = sim_gen_columns(gen);
     atomic_uint_fast64_t done = 0;
-    struct base_buf out;
+    struct base_buf rows;
     struct sim_row row;
     shoal_status st = SHOAL_OK;
     bool more = true;
     struct cli_progress *progress =
-        file != cx->out ? cli_progress_start(cx, "trace gen", &done, gen->opts.jobs) : NULL;
+        out != NULL ? cli_progress_start(cx, "trace gen", &done, gen->opts.jobs) : NULL;
 
-    base_buf_init(&out, env_alloc(cx->env), 1 << 20);
-    sim_row_header(columns, &out);
+    base_buf_init(&rows, env_alloc(cx->env), 1 << 20);
+    sim_row_header(columns, &rows);
     while (more && st == SHOAL_OK) {
         more = sim_gen_next(gen, &row);
-        if (more)
-            sim_row_format(&row, columns, &out);
-        if (out.size < 1 << 16 && more)
+        if (more) {
+            sim_row_format(&row, columns, &rows);
+            span->first_s = gen->made == 1 ? row.submit_s : span->first_s;
+            span->last_s = row.submit_s;
+        }
+        if (rows.size < 1 << 16 && more)
             continue;
-        st = base_buf_status(&out);
-        if (st == SHOAL_OK && fwrite(out.data, 1, out.size, file) != out.size)
-            st = write_failed(path, err);
-        base_buf_clear(&out);
+        st = gen->made > 0 ? put_rows(cx, out, &rows, err) : sim_gen_none(gen, err);
+        base_buf_clear(&rows);
         atomic_store_explicit(&done, gen->made, memory_order_relaxed);
     }
     cli_progress_stop(progress);
-    base_buf_fini(&out);
+    base_buf_fini(&rows);
     return st;
 }
 
-/* All or nothing: written beside the file, then renamed over it. */
-static shoal_status write_file(const struct cli_context *cx, struct sim_gen *gen, const char *path,
-                               shoal_err *err)
+static shoal_status write_file(struct cli_context *cx, struct sim_gen *gen, const char *path,
+                               struct span *span, shoal_err *err)
 {
-    char beside[4096];
-    int n = snprintf(beside, sizeof beside, "%s.%ld.part", path, (long)getpid());
+    struct env_out *out = NULL;
+    shoal_status st = env_create(cx->env, path, &out, err);
 
-    if (n < 0 || (size_t)n >= sizeof beside) {
-        errno = ENAMETOOLONG;
-        return write_failed(path, err);
-    }
-    FILE *file = fopen(beside, "wb");
-    if (file == NULL)
-        return write_failed(path, err);
-    shoal_status st = stream_rows(cx, gen, file, path, err);
-    if (fclose(file) != 0 && st == SHOAL_OK)
-        st = write_failed(path, err);
-    if (st == SHOAL_OK && rename(beside, path) != 0)
-        st = write_failed(path, err);
     if (st != SHOAL_OK)
-        remove(beside);
+        return st;
+    st = stream_rows(cx, gen, out, span, err);
+    if (st == SHOAL_OK)
+        return env_commit(out, err);
+    env_discard(out);
     return st;
 }
 
@@ -537,14 +548,16 @@ static shoal_status load_v100(const struct cli_context *cx, const char *path,
     return st;
 }
 
-static void tell_gen(const struct cli_context *cx, const struct sim_gen *gen, const char *path)
+static void tell_gen(const struct cli_context *cx, const struct sim_gen *gen,
+                     const struct span *span, const char *path)
 {
-    char count[32], span[32];
+    char count[32], text[32];
 
-    base_log(&cx->log, BASE_LOG_INFO, "%s jobs in %s to %s, %.3g jobs/h, about %.3g GPU-hours each",
-             base_format_count(gen->made, count, sizeof count),
-             base_format_duration(gen->now_s, span, sizeof span), path, gen->rate_s * 3600,
-             gen->mean_gpu_h);
+    base_log(&cx->log, BASE_LOG_INFO,
+             "%s job%s in %s to %s, %.3g jobs/h, about %.3g GPU-hours each",
+             base_format_count(gen->made, count, sizeof count), gen->made == 1 ? "" : "s",
+             base_format_duration(span->last_s - span->first_s, text, sizeof text), path,
+             gen->rate_s * 3600, gen->mean_gpu_h);
     base_log(&cx->log, BASE_LOG_INFO, "next: shoal trace info %s", path);
 }
 
@@ -554,11 +567,12 @@ static int run_gen(struct cli_context *cx, const void *values, const char *const
     const struct gen_values *v = values;
     struct sim_throughput *tp = NULL;
     struct sim_gen gen;
+    struct span span = {0, 0};
     shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st = SHOAL_OK;
 
     (void)args, (void)arg_count;
-    if (v->profiles != NULL)
+    shoal_status st = cli_output_check(cx, v->output, &v->profiles, 1, &err);
+    if (st == SHOAL_OK && v->profiles != NULL)
         st = load_v100(cx, v->profiles, &tp, &err);
     if (st == SHOAL_OK) {
         struct sim_gen_opts opts = {
@@ -578,11 +592,13 @@ static int run_gen(struct cli_context *cx, const void *values, const char *const
     }
     bool to_file = strcmp(v->output, "-") != 0;
     if (st == SHOAL_OK)
-        st = to_file ? write_file(cx, &gen, v->output, &err)
-                     : stream_rows(cx, &gen, cx->out, "standard output", &err);
+        st = to_file ? write_file(cx, &gen, v->output, &span, &err)
+                     : stream_rows(cx, &gen, NULL, &span, &err);
     if (st == SHOAL_OK && to_file)
-        tell_gen(cx, &gen, v->output);
+        tell_gen(cx, &gen, &span, v->output);
     sim_throughput_free(tp);
+    if (ferror(cx->out))
+        return 1; /* told when the command ends, unless the reader left */
     return st == SHOAL_OK ? 0 : cli_fail(cx, st, &err);
 }
 

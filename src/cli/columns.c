@@ -166,8 +166,8 @@ static void pad(FILE *out, size_t columns)
         putc(' ', out);
 }
 
-/* Widths by content; on a terminal the columns marked 'x' and 'w' give up what does not fit. */
-static void measure(const struct cli_columns *table, size_t *widths)
+/* Widths by content, and what a row takes with them. */
+static size_t measure_content(const struct cli_columns *table, size_t *widths)
 {
     size_t total = GAP * (table->column_count - 1);
 
@@ -179,6 +179,21 @@ static void measure(const struct cli_columns *table, size_t *widths)
     }
     for (size_t c = 0; c < table->column_count; c++)
         total += widths[c];
+    return total;
+}
+
+size_t cli_columns_needs(const struct cli_columns *table)
+{
+    size_t widths[COLUMNS_MAX];
+
+    return measure_content(table, widths);
+}
+
+/* On a terminal the columns marked 'x' and 'w' give up what does not fit. */
+static void measure(const struct cli_columns *table, size_t *widths)
+{
+    size_t total = measure_content(table, widths);
+
     for (size_t c = table->column_count;
          table->cx->out_terminal && c-- > 0 && total > table->cx->width;) {
         size_t least = table->aligns[c] == 'w' ? WRAP_MIN : CUT_MIN;

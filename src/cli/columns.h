@@ -38,6 +38,8 @@ void cli_columns_init(struct cli_columns *table, const struct cli_context *cx, c
 void cli_columns_fini(struct cli_columns *table);
 void cli_columns_cell(struct cli_columns *table, enum cli_style style, const char *format, ...)
     SHOAL_PRINTF(3, 4);
+/* Terminal columns the widest row so far takes when nothing is cut. */
+size_t cli_columns_needs(const struct cli_columns *table);
 /* An unfinished last row is filled with empty cells. */
 int cli_columns_print(struct cli_columns *table);
 

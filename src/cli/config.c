@@ -192,6 +192,8 @@ static shoal_status read_lines(struct cli_config *config, shoal_err *err)
     if (config->text.size > 0 && memchr(text, '\0', config->text.size) != NULL)
         return base_err(err, SHOAL_E_FORMAT, "cannot read configuration '%s': it holds a zero byte",
                         config->path);
+    if (text != NULL && strncmp(text, "\xef\xbb\xbf", 3) == 0)
+        text += 3; /* a byte order mark */
     for (size_t number = 1; text != NULL && *text != '\0'; number++) {
         char *end = strchr(text, '\n');
         char *line;

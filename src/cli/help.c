@@ -42,6 +42,19 @@ static const char *option_head(const struct base_opt *row, char *buf, size_t siz
     return buf;
 }
 
+const char *cli_help_text(const struct base_opt *row, char *buf, size_t size)
+{
+    size_t used = (size_t)snprintf(buf, size, "%s", row->help);
+
+    for (size_t i = 0; row->type == BASE_OPT_CHOICE && row->choices[i] != NULL && used < size; i++)
+        used += (size_t)snprintf(buf + used, size - used, "%s%s",
+                                 i == 0                        ? ": "
+                                 : row->choices[i + 1] == NULL ? " or "
+                                                               : ", ",
+                                 row->choices[i]);
+    return buf;
+}
+
 static void put_option(const struct base_opt *row, size_t column, struct base_buf *out)
 {
     char head[120], text[600];
@@ -53,10 +66,11 @@ static void put_option(const struct base_opt *row, size_t column, struct base_bu
     } else {
         base_buf_printf(out, "%*s", (int)(column - used), "");
     }
-    if (row->fallback != NULL && row->type != BASE_OPT_FLAG)
-        snprintf(text, sizeof text, "%s [%s]", row->help, row->fallback);
-    else
-        snprintf(text, sizeof text, "%s", row->help);
+    cli_help_text(row, text, sizeof text);
+    if (row->fallback != NULL && row->type != BASE_OPT_FLAG) {
+        size_t length = strlen(text);
+        snprintf(text + length, sizeof text - length, " [%s]", row->fallback);
+    }
     put_wrapped(out, text, column, column);
 }
 

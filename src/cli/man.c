@@ -86,7 +86,9 @@ static void put_option(struct base_buf *out, const struct base_opt *row)
         put_args(out, row->meta);
     }
     base_buf_puts(out, "\n");
-    snprintf(help, sizeof help, "%c%s.", toupper((unsigned char)row->help[0]), row->help + 1);
+    cli_help_text(row, help, sizeof help - 1);
+    help[0] = (char)toupper((unsigned char)help[0]);
+    strcat(help, ".");
     put_prose(out, help);
     if (row->fallback != NULL && row->type != BASE_OPT_FLAG) {
         base_buf_puts(out, "The default is\n.Ql ");

@@ -70,30 +70,38 @@ static shoal_status unknown_option(const struct cli_parse *parse, const char *wo
     return SHOAL_E_INVAL;
 }
 
-/* The first time the command line gives a list it replaces what weaker sources gave. */
-static void begin_list(const struct target *target, uint64_t *seen)
-{
-    struct base_opt_list *list;
-
-    if (target->row->type != BASE_OPT_LIST)
-        return;
-    list = (struct base_opt_list *)((char *)target->values + target->row->offset);
-    for (size_t i = 0; i < BASE_OPT_LIST_MAX; i++) {
-        if (seen[i] == (uint64_t)(target->row->offset + 1))
-            return;
-        if (seen[i] == 0) {
-            seen[i] = (uint64_t)(target->row->offset + 1);
-            break;
-        }
-    }
-    list->count = 0;
-}
-
 struct walk {
     const char *const *words;
     size_t count, at;
-    uint64_t lists_seen[BASE_OPT_LIST_MAX]; /* offset + 1 of lists already begun */
+    const struct base_opt *seen[ROWS_MAX]; /* rows that were given */
+    size_t seen_count;
 };
+
+/* The first time the command line gives a list it replaces what weaker sources gave. Anything else
+ * with a value is given once: of two values one would be ignored. */
+static shoal_status note_given(struct walk *walk, const struct target *target, shoal_err *err)
+{
+    const struct base_opt *row = target->row;
+
+    for (size_t i = 0; i < walk->seen_count; i++) {
+        if (walk->seen[i] != row || row->type == BASE_OPT_LIST || row->type == BASE_OPT_FLAG)
+            continue;
+        base_err(err, SHOAL_E_INVAL, "--%s was given twice", row->name);
+        if (row->complete != NULL && strcmp(row->complete, "policy") == 0)
+            base_err_hint(err, "separate policies with commas");
+        return SHOAL_E_INVAL;
+    }
+    bool again = false;
+    for (size_t i = 0; i < walk->seen_count; i++)
+        again |= walk->seen[i] == row;
+    if (again)
+        return SHOAL_OK;
+    shoal_assert(walk->seen_count < ROWS_MAX);
+    walk->seen[walk->seen_count++] = row;
+    if (row->type == BASE_OPT_LIST)
+        ((struct base_opt_list *)(void *)((char *)target->values + row->offset))->count = 0;
+    return SHOAL_OK;
+}
 
 static shoal_status take_value(struct walk *walk, const struct target *target, const char *shown,
                                const char *attached, shoal_err *err)
@@ -108,8 +116,8 @@ static shoal_status take_value(struct walk *walk, const struct target *target, c
                             target->row->meta == NULL ? "VALUE" : target->row->meta);
         text = walk->words[walk->at++];
     }
-    begin_list(target, walk->lists_seen);
-    return base_opt_set(target->row, text, target->values, err);
+    shoal_status st = note_given(walk, target, err);
+    return st != SHOAL_OK ? st : base_opt_set(target->row, text, target->values, err);
 }
 
 static shoal_status take_long(struct cli_parse *parse, struct walk *walk, const char *word,

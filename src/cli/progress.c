@@ -62,7 +62,7 @@ static void put_rate(uint64_t done, double elapsed_s, struct base_buf *out)
 }
 
 void cli_progress_format(const char *label, uint64_t done, uint64_t total, double elapsed_s,
-                         bool ascii, unsigned width, struct base_buf *out)
+                         enum cli_progress_bar bar, unsigned width, struct base_buf *out)
 {
     char text[40];
     size_t keep, columns;
@@ -70,8 +70,11 @@ void cli_progress_format(const char *label, uint64_t done, uint64_t total, doubl
     base_buf_printf(out, "%s", label);
     if (total > 0) {
         double share = done >= total ? 1 : (double)done / (double)total;
-        base_buf_printf(out, "  %3d%% ", (int)(share * 100));
-        put_bar(share, ascii, out);
+        base_buf_printf(out, "  %3d%%", (int)(share * 100));
+        if (bar != CLI_BAR_NONE) {
+            base_buf_puts(out, " ");
+            put_bar(share, bar == CLI_BAR_ASCII, out);
+        }
     } else {
         base_buf_printf(out, "  %s done", base_format_count(done, text, sizeof text));
     }
@@ -97,14 +100,21 @@ static unsigned line_width(const struct cli_progress *progress)
     return progress->live ? 79 : UINT32_MAX; /* plain lines are never cut */
 }
 
+/* A log of plain lines has no use for a picture. */
+static enum cli_progress_bar bar_of(const struct cli_progress *progress)
+{
+    if (!progress->live)
+        return CLI_BAR_NONE;
+    return progress->cx->ascii ? CLI_BAR_ASCII : CLI_BAR_BLOCKS;
+}
+
 static void draw(const struct cli_progress *progress, double elapsed_s)
 {
     struct base_buf line;
 
     base_buf_init(&line, &base_alloc_libc, LINE_BYTES_MAX);
     cli_progress_format(progress->label, atomic_load_explicit(progress->done, memory_order_relaxed),
-                        progress->total, elapsed_s, progress->cx->ascii, line_width(progress),
-                        &line);
+                        progress->total, elapsed_s, bar_of(progress), line_width(progress), &line);
     if (base_buf_status(&line) == SHOAL_OK)
         fprintf(progress->cx->err, progress->live ? "\r\033[K%s" : "%s\n", line.data);
     fflush(progress->cx->err);

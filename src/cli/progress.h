@@ -20,9 +20,11 @@ struct cli_progress *cli_progress_start(const struct cli_context *cx, const char
 /* Erases the line and frees. NULL is allowed. */
 void cli_progress_stop(struct cli_progress *progress);
 
+enum cli_progress_bar { CLI_BAR_NONE, CLI_BAR_ASCII, CLI_BAR_BLOCKS };
+
 /* The line itself, without a newline, at most width columns wide: label, percent, bar, rate, time
  * left. */
 void cli_progress_format(const char *label, uint64_t done, uint64_t total, double elapsed_s,
-                         bool ascii, unsigned width, struct base_buf *out);
+                         enum cli_progress_bar bar, unsigned width, struct base_buf *out);
 
 #endif

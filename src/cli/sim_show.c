@@ -5,6 +5,7 @@
 #include "base/event.h"
 #include "base/text.h"
 #include "cli/columns.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -48,13 +49,13 @@ static void json_result(const struct sim_result *r, uint64_t seed, struct base_b
         {"lost_gpu_s", m->lost_gpu_s},
         {"node_failures", (double)m->node_failures},
         {"job_failures", (double)m->job_failures},
-        {"seed", (double)seed},
     };
 
     base_buf_puts(out, "{\"v\":1,\"policy\":");
     base_buf_json_string(out, r->policy);
     for (size_t i = 0; i < BASE_COUNT(fields); i++)
         json_number(out, fields[i].name, fields[i].value);
+    base_buf_printf(out, ",\"seed\":%" PRIu64, seed);
     base_buf_puts(out, ",\"worst_rho_job\":");
     if (m->worst_rho_job == SIM_NONE)
         base_buf_puts(out, "null");
@@ -67,6 +68,10 @@ static void json_result(const struct sim_result *r, uint64_t seed, struct base_b
         base_json_f64(out, m->wait_by_reason_s[i]);
     }
     base_buf_puts(out, "}");
+    if (r->why.size > 0) {
+        base_buf_puts(out, ",\"why\":");
+        base_buf_append(out, r->why.data, r->why.size);
+    }
     if (r->story.size > 0) {
         base_buf_puts(out, ",\"story\":");
         base_buf_json_string(out, r->story.data);
@@ -127,7 +132,11 @@ static const char *show(double value, const struct shown *s, char *buf, size_t s
     case SHOW_NUMBER: snprintf(buf, size, value < 100 ? "%.2f" : "%.0f", value); break;
     case SHOW_PERCENT: snprintf(buf, size, "%.0f %%", 100 * value); break;
     case SHOW_USD:
-        snprintf(buf, size, "$%s", base_format_count((uint64_t)(value + 0.5), count, sizeof count));
+        if (value < 9.995)
+            snprintf(buf, size, "$%.2f", value);
+        else
+            snprintf(buf, size, "$%s",
+                     base_format_count((uint64_t)(value + 0.5), count, sizeof count));
         break;
     case SHOW_MS:
         snprintf(buf, size, value < 0.1 ? "%.1f us" : "%.1f ms", value < 0.1 ? 1e3 * value : value);
@@ -157,26 +166,52 @@ static bool is_best(const struct sim_result *const *results, size_t count, size_
     return differs;
 }
 
+/* The columns whose bit is set in `mask`. */
+static void fill_table(struct cli_columns *table, const struct sim_result *const *results,
+                       size_t count, uint32_t mask)
+{
+    char text[48];
+
+    cli_columns_cell(table, CLI_DIM, "POLICY");
+    for (size_t c = 0; c < BASE_COUNT(shown); c++)
+        if ((mask >> c & 1) != 0)
+            cli_columns_cell(table, CLI_DIM, "%s", shown[c].title);
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_result *r = results[i];
+        cli_columns_cell(table, CLI_PLAIN, "%s", r->policy);
+        for (size_t c = 0; c < BASE_COUNT(shown); c++)
+            if ((mask >> c & 1) != 0)
+                cli_columns_cell(table,
+                                 is_best(results, count, i, &shown[c]) ? CLI_BOLD : CLI_PLAIN, "%s",
+                                 show(metric(r, &shown[c]), &shown[c], text, sizeof text));
+    }
+}
+
 int cli_sim_table(const struct cli_context *cx, const struct sim_result *const *results,
                   size_t count)
 {
-    struct cli_columns table;
-    char text[48];
+    static const char *const dispensable[] = {"DECIDES", "P50", "WAIT", "BUSY"};
+    uint32_t mask = (1u << BASE_COUNT(shown)) - 1;
 
-    cli_columns_init(&table, cx, "lrrrrrrrrrrr");
-    cli_columns_cell(&table, CLI_DIM, "POLICY");
-    for (size_t c = 0; c < BASE_COUNT(shown); c++)
-        cli_columns_cell(&table, CLI_DIM, "%s", shown[c].title);
-    for (size_t i = 0; i < count; i++) {
-        const struct sim_result *r = results[i];
-        cli_columns_cell(&table, CLI_PLAIN, "%s", r->policy);
+    for (size_t dropped = 0;; dropped++) {
+        struct cli_columns table;
+        char letters[BASE_COUNT(shown) + 2] = "l";
+        size_t columns = BASE_COUNT(shown) - dropped;
+        memset(letters + 1, 'r', columns);
+        letters[1 + columns] = '\0';
+        cli_columns_init(&table, cx, letters);
+        fill_table(&table, results, count, mask);
+        bool fits = !cx->out_terminal || cli_columns_needs(&table) <= cx->width;
+        int rc = 0;
+        if (fits || dropped == BASE_COUNT(dispensable))
+            rc = cli_columns_print(&table);
+        cli_columns_fini(&table);
+        if (fits || dropped == BASE_COUNT(dispensable))
+            return rc;
         for (size_t c = 0; c < BASE_COUNT(shown); c++)
-            cli_columns_cell(&table, is_best(results, count, i, &shown[c]) ? CLI_BOLD : CLI_PLAIN,
-                             "%s", show(metric(r, &shown[c]), &shown[c], text, sizeof text));
+            if (strcmp(shown[c].title, dispensable[dropped]) == 0)
+                mask &= ~(1u << c);
     }
-    int rc = cli_columns_print(&table);
-    cli_columns_fini(&table);
-    return rc;
 }
 
 void cli_sim_story(const struct cli_context *cx, const struct sim_result *const *results,

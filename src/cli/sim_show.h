@@ -9,7 +9,8 @@
  */
 int cli_sim_json(const struct cli_context *cx, const struct sim_result *const *results,
                  size_t count, uint64_t seed);
-/* A row per policy, the best of each column in bold. */
+/* A row per policy, the best of each column in bold. A terminal that is too narrow gets fewer
+ * columns. */
 int cli_sim_table(const struct cli_context *cx, const struct sim_result *const *results,
                   size_t count);
 void cli_sim_story(const struct cli_context *cx, const struct sim_result *const *results,

@@ -76,9 +76,9 @@ static shoal_status unknown_size(const struct binding *b, const struct sim_job *
         used += (size_t)n;
     }
     base_err(err, SHOAL_E_NOTFOUND,
-             "cannot run job '%.60s': model '%.80s' has no row for %u GPUs in '%s'", job->name,
-             model, job->gpus, b->profiles);
-    base_err_hint(err, "it has rows for %s GPUs", sizes);
+             "cannot run job '%.60s': model '%.80s' has no row for %u GPU%s in '%s'", job->name,
+             model, job->gpus, job->gpus == 1 ? "" : "s", b->profiles);
+    base_err_hint(err, "it has rows for %s GPU%s", sizes, strcmp(sizes, "1") == 0 ? "" : "s");
     return SHOAL_E_NOTFOUND;
 }
 

@@ -5,9 +5,12 @@
 #include "env/env.h"
 #include "sched/cluster.h"
 
-/* `text` is a spec ("6x4:t4,2x8:a100": starts with a digit and has a colon) or else the path of a
- * file: groups one per line, or the node list of Alibaba's 2023 trace. On failure *out is
- * untouched. */
+/* Whether `text` is read as a spec ("6x4:t4,2x8:a100": starts with a digit, has no slash, and has a
+ * colon or names no file) and not as a path. */
+bool sim_cluster_is_spec(shoal_env *env, const char *text);
+
+/* `text` is a spec, or else the path of a file: groups one per line, or the node list of Alibaba's
+ * 2023 trace. A mistake in a file is told with its line. On failure *out is untouched. */
 SHOAL_MUST_USE shoal_status sim_cluster_load(shoal_env *env, const char *text,
                                              struct sched_cluster *out, shoal_err *err);
 

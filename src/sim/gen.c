@@ -21,6 +21,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "sim/reader.h"
 #include <math.h>
 #include <stdio.h>
@@ -264,9 +265,10 @@ static shoal_status list_rows(struct sim_gen *gen, shoal_err *err)
                 gen->row_lists[s][gen->rows_of_size[s]++] = row;
         if (gen->rows_of_size[s] == 0 && (s == 0 || gen->opts.shape == SIM_GEN_GAVEL_MULTI) &&
             weight_of(&gen->opts, 1u << s, 1) > 0)
-            return base_err(err, SHOAL_E_INVAL,
-                            "cannot generate jobs of %u GPUs: the table has no v100 rates for them",
-                            1u << s);
+            return base_err(
+                err, SHOAL_E_INVAL,
+                "cannot generate jobs of %u GPU%s: the table has no v100 rates for them", 1u << s,
+                s == 0 ? "" : "s");
     }
     return SHOAL_OK;
 }
@@ -286,6 +288,18 @@ shoal_status sim_gen_init(struct sim_gen *gen, const struct sim_gen_opts *opts, 
     base_rand_init(&gen->models, opts->seed, "gen.models");
     base_rand_init(&gen->groups, opts->seed, "gen.groups");
     return st;
+}
+
+shoal_status sim_gen_none(const struct sim_gen *gen, shoal_err *err)
+{
+    char span[32];
+    double end_s = gen->opts.days > 0 ? gen->opts.days * 86400 : SIM_TIME_MAX;
+
+    base_err(err, SHOAL_E_IMPOSSIBLE,
+             "no jobs were made: at %.3g jobs per hour none arrived within %s", gen->rate_s * 3600,
+             base_format_duration(end_s, span, sizeof span));
+    base_err_hint(err, "raise --days, --rate or --load, or give another --seed");
+    return SHOAL_E_IMPOSSIBLE;
 }
 
 uint32_t sim_gen_columns(const struct sim_gen *gen)

@@ -58,6 +58,8 @@ SHOAL_MUST_USE shoal_status sim_gen_init(struct sim_gen *gen, const struct sim_g
                                          shoal_err *err);
 /* The next job, or false after the last. Its strings are valid until the next call. */
 bool sim_gen_next(struct sim_gen *gen, struct sim_row *out_row);
+/* Says why a generator that ended made no job, and returns SHOAL_E_IMPOSSIBLE. */
+shoal_status sim_gen_none(const struct sim_gen *gen, shoal_err *err);
 /* The columns its rows fill, for row.h. */
 uint32_t sim_gen_columns(const struct sim_gen *gen);
 

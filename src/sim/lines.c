@@ -73,6 +73,43 @@ static bool starts(const struct sim_lines *lines, const char *magic, size_t size
     return lines->end >= size && memcmp(lines->buf, magic, size) == 0;
 }
 
+/* UTF-16 begins with a mark, or has every other byte of its ASCII zero. */
+static bool is_utf16(const struct sim_lines *lines)
+{
+    const char *b = lines->buf;
+
+    if (starts(lines, "\xff\xfe", 2) || starts(lines, "\xfe\xff", 2))
+        return true;
+    return lines->end >= 4 && (b[0] == 0) != (b[1] == 0) && (b[0] == 0) == (b[2] == 0) &&
+           (b[1] == 0) == (b[3] == 0);
+}
+
+static void find_packing(struct sim_lines *lines)
+{
+    static const struct {
+        const char *magic;
+        size_t size;
+        const char *what, *unpack;
+    } rows[] = {
+        {"\x1f\x8b", 2, "a file compressed with gzip", "gzip -dc"},
+        {"BZh", 3, "a file compressed with bzip2", "bzip2 -dc"},
+        {"\xfd"
+         "7zXZ",
+         5, "a file compressed with xz", "xz -dc"},
+        {"\x28\xb5\x2f\xfd", 4, "a file compressed with zstd", "zstd -dc"},
+    };
+
+    for (size_t i = 0; i < BASE_COUNT(rows); i++)
+        if (starts(lines, rows[i].magic, rows[i].size)) {
+            lines->packed = rows[i].what;
+            lines->unpack = rows[i].unpack;
+        }
+    if (lines->packed == NULL && is_utf16(lines)) {
+        lines->packed = "UTF-16 text";
+        lines->unpack = "iconv -f UTF-16 -t UTF-8";
+    }
+}
+
 shoal_status sim_lines_open(shoal_env *env, const char *what, const char *path,
                             struct sim_lines *lines, shoal_err *err)
 {
@@ -91,11 +128,7 @@ shoal_status sim_lines_open(shoal_env *env, const char *what, const char *path,
     }
     if (starts(lines, "\xef\xbb\xbf", 3))
         lines->start = 3;
-    lines->compressed = starts(lines,
-                               "\xfd"
-                               "7zXZ",
-                               5) ||
-                        starts(lines, "\x1f\x8b", 2) || starts(lines, "\x28\xb5\x2f\xfd", 4);
+    find_packing(lines);
     return SHOAL_OK;
 }
 
@@ -109,9 +142,9 @@ void sim_lines_close(struct sim_lines *lines)
 
 static shoal_status not_text(const struct sim_lines *lines, shoal_err *err)
 {
-    if (lines->compressed) {
-        sim_lines_bad(lines, 0, err, "expected text, found a compressed file");
-        base_err_hint(err, "unpack it first, for example: xz -dc FILE | shoal ... -");
+    if (lines->packed != NULL) {
+        sim_lines_bad(lines, 0, err, "expected plain text, found %s", lines->packed);
+        base_err_hint(err, "convert it first: %s FILE | shoal ... -", lines->unpack);
     } else {
         sim_lines_bad(lines, 0, err, "expected text, found a NUL byte: a binary file?");
     }
@@ -157,7 +190,7 @@ shoal_status sim_lines_next(struct sim_lines *lines, char **out_text, size_t *ou
 
     char *text = lines->buf + lines->start;
     lines->line++;
-    if (lines->compressed || memchr(text, '\0', length) != NULL)
+    if (lines->packed != NULL || memchr(text, '\0', length) != NULL)
         return not_text(lines, err);
     if (length > 0 && text[length - 1] == '\r')
         length--;

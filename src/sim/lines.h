@@ -24,9 +24,11 @@ struct sim_lines {
     const char *path; /* borrowed */
     char *buf;
     size_t start, end; /* unread bytes */
-    bool eof, compressed;
-    uint64_t line; /* number of the current line, from 1 */
-    uint64_t hash; /* FNV-1a of all bytes read so far */
+    bool eof;
+    const char *packed; /* what it is when it is not plain text, NULL when it may be */
+    const char *unpack; /* the command that makes text of it */
+    uint64_t line;      /* number of the current line, from 1 */
+    uint64_t hash;      /* FNV-1a of all bytes read so far */
 };
 
 struct sim_field {

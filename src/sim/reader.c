@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 bool sim_read_is(const struct sim_field *field, const char *text)
 {
@@ -72,16 +73,37 @@ static shoal_status unknown_column(struct sim_read *rd, const struct sim_field *
                                    const struct sim_column *columns, size_t count, shoal_err *err)
 {
     const char *names[SIM_FIELDS_MAX];
-    char shown[SIM_SHOWN_MAX];
+    char shown[SIM_SHOWN_MAX], list[150] = "";
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(list);
         names[i] = columns[i].name;
+        snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
     sim_read_expected(rd, field, "a known column name", err);
     const char *near =
         base_nearest(sim_lines_show(field->text, field->length, shown), names, count);
     if (near != NULL)
-        base_err_hint(err, "did you mean '%s'?", near);
+        base_err_hint(err, "did you mean '%s'? known are %s", near, list);
+    else
+        base_err_hint(err, "known are %s", list);
     return SHOAL_E_FORMAT;
+}
+
+/* Without spaces around it. */
+static void trim(struct sim_field *field)
+{
+    while (field->length > 0 && field->text[0] == ' ') {
+        field->text++;
+        field->length--;
+    }
+    while (field->length > 0 && field->text[field->length - 1] == ' ')
+        field->length--;
+}
+
+bool sim_read_is_name(const char *text, size_t length, const char *name)
+{
+    return strlen(name) == length && strncasecmp(text, name, length) == 0;
 }
 
 shoal_status sim_read_header(struct sim_read *rd, struct sim_column *columns, size_t count,
@@ -92,7 +114,9 @@ shoal_status sim_read_header(struct sim_read *rd, struct sim_column *columns, si
         columns[i].at = -1;
     for (size_t f = 0; f < rd->field_count; f++) {
         size_t i = 0;
-        while (i < count && !sim_read_is(&rd->fields[f], columns[i].name))
+        trim(&rd->fields[f]);
+        while (i < count &&
+               !sim_read_is_name(rd->fields[f].text, rd->fields[f].length, columns[i].name))
             i++;
         if (i == count && strict)
             return unknown_column(rd, &rd->fields[f], columns, count, err);

@@ -60,7 +60,7 @@ struct sim_column {
     bool required;
     int at; /* set by sim_read_header: index of the field, or -1 */
 };
-/* Reads the header from rd->fields. Unknown columns are an error when `strict`, with the nearest
+/* Reads the header from rd->fields; case and spaces around names do not matter. Unknown columns are an error when `strict`, with the nearest
  * name offered. A column given twice is always one. */
 SHOAL_MUST_USE shoal_status sim_read_header(struct sim_read *rd, struct sim_column *columns,
                                             size_t count, bool strict, shoal_err *err);
@@ -97,6 +97,8 @@ SHOAL_MUST_USE shoal_status sim_read_add(struct sim_read *rd, const struct sim_f
 SHOAL_MUST_USE shoal_status sim_trace_add_at(struct sim_trace *trace, const struct sim_job *job,
                                              uint64_t where, uint64_t *out_first);
 
+/* Is it this column? Upper and lower case are the same. */
+bool sim_read_is_name(const char *text, size_t length, const char *name);
 bool sim_read_is(const struct sim_field *field, const char *text);
 /* Does `line` start with `text`? */
 bool sim_read_starts(const char *line, size_t length, const char *text);

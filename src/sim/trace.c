@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "sim/bind.h"
 #include "sim/reader.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,16 +209,38 @@ static shoal_status no_jobs(const struct sim_read *rd, shoal_err *err)
 
     if (rd->trace->skipped > 0)
         return base_err(err, SHOAL_E_FORMAT,
-                        "cannot read trace '%s': no jobs in it, %llu lines were left out", path,
-                        (unsigned long long)rd->trace->skipped);
+                        "cannot read trace '%s': no jobs in it, %llu line%s left out", path,
+                        (unsigned long long)rd->trace->skipped,
+                        rd->trace->skipped == 1 ? " was" : "s were");
     base_err(err, SHOAL_E_FORMAT, "cannot read trace '%s': no jobs in it", path);
     return SHOAL_E_FORMAT;
 }
 
-static void hint_formats(shoal_err *err)
+/* Words with commas between, none of which begins like a number. */
+static bool is_header(const char *line, size_t length)
+{
+    size_t commas = 0;
+    bool start = true;
+
+    for (size_t i = 0; i < length; i++) {
+        if (start && line[i] != ' ' && line[i] != '"' && !isalpha((unsigned char)line[i]) &&
+            line[i] != '_')
+            return false;
+        commas += line[i] == ',';
+        start = line[i] == ',' || (start && (line[i] == ' ' || line[i] == '"'));
+    }
+    return commas > 0;
+}
+
+static void hint_formats(const char *line, size_t length, shoal_err *err)
 {
     char names[120] = "";
 
+    if (is_header(line, length)) {
+        base_err_hint(err, "Shoal's columns are name,submit_s,gpus and duration_s, or model with "
+                           "steps or batch; also group,weight,deadline_s,slo,kinds");
+        return;
+    }
     for (size_t i = 1; i < SIM_FORMAT_COUNT; i++) {
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", i > 1 ? ", " : "", sim_format_names[i]);
@@ -246,7 +269,7 @@ static shoal_status choose_reader(struct sim_read *rd, enum sim_format format,
     rd->lines.line++;
     sim_lines_bad(&rd->lines, 0, err, "expected a trace in a known format, found '%s'",
                   sim_lines_show(line, length, shown));
-    hint_formats(err);
+    hint_formats(line, length, err);
     return SHOAL_E_FORMAT;
 }
 

@@ -24,8 +24,13 @@ static bool detect(const char *line, size_t length)
     for (size_t at = 0; at <= length;) {
         const char *comma = at < length ? memchr(line + at, ',', length - at) : NULL;
         size_t stop = comma != NULL ? (size_t)(comma - line) : length;
-        submit |= stop - at == 8 && memcmp(line + at, "submit_s", 8) == 0;
-        gpus |= stop - at == 4 && memcmp(line + at, "gpus", 4) == 0;
+        size_t from = at, to = stop;
+        while (from < to && line[from] == ' ')
+            from++;
+        while (to > from && line[to - 1] == ' ')
+            to--;
+        submit |= sim_read_is_name(line + from, to - from, "submit_s");
+        gpus |= sim_read_is_name(line + from, to - from, "gpus");
         at = stop + 1;
     }
     return submit && gpus;

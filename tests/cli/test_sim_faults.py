@@ -84,22 +84,27 @@ def endless(_):
     check(used < 200 * 1024 * SLOW, f"a child used {used} KiB")
 
 
+def parts(folder):
+    """What is written but has not taken its name yet."""
+    return list(folder.glob(".shoal-*"))
+
+
 def start_long_run(folder, *words):
     trace, events = folder / "long.csv", folder / "events.jsonl"
     trace.write_text(HEAD + "".join(f"j{i},{i},1,1000000000\n" for i in range(500)))
     events.write_text("old\n")
     child = subprocess.Popen([SHOAL, "sim", "-p", "las", "--events", str(events), *words, str(trace)],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    part, until = folder / "events.jsonl.part", time.monotonic() + 20 * SLOW
-    while not (part.exists() and part.stat().st_size > 0) and time.monotonic() < until:
+    until = time.monotonic() + 20 * SLOW
+    while not any(part.stat().st_size > 0 for part in parts(folder)) and time.monotonic() < until:
         time.sleep(0.01)
-    check(part.exists(), "the run did not begin to write events")
-    return child, events, part
+    check(parts(folder), "the run did not begin to write events")
+    return child, events
 
 
 def signals(folder):
     for number in (signal.SIGINT, signal.SIGTERM):
-        child, events, part = start_long_run(folder)
+        child, events = start_long_run(folder)
         began = time.monotonic()
         child.send_signal(number)
         out, err = child.communicate(timeout=20 * SLOW)
@@ -107,12 +112,12 @@ def signals(folder):
         check(child.returncode == -number, f"{number.name}: exit {child.returncode}")
         check(took < 5 * SLOW, f"{number.name}: took {took:.1f} s")
         check(out == b"" and err == b"shoal sim: stopped\n", f"{number.name}: {out!r}, {err!r}")
-        check(not part.exists() and events.read_text() == "old\n", f"{number.name}: files are not as before")
-    child, events, part = start_long_run(folder, "--json")
+        check(not parts(folder) and events.read_text() == "old\n", f"{number.name}: files are not as before")
+    child, events = start_long_run(folder, "--json")
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=20 * SLOW)
     check(b'"code":"SHOAL_E_CANCELLED"' in out and err == b"", f"--json: {out!r}, {err!r}")
-    child, events, part = start_long_run(folder)
+    child, events = start_long_run(folder)
     child.kill()
     child.communicate(timeout=20 * SLOW)
     check(events.read_text() == "old\n", "kill -9: the old file is not whole")

@@ -54,6 +54,14 @@ static void each_source_is_stronger_than_the_one_before(void **state)
     check_shown(w, "sim.round", "120s", "file");
 }
 
+static void a_byte_order_mark_is_no_part_of_the_first_key(void **state)
+{
+    struct world *w = *state;
+
+    world_configure(w, "\xef\xbb\xbfsim.round = 2m\n");
+    check_shown(w, "sim.round", "120s", "file");
+}
+
 static void the_command_line_is_the_strongest(void **state)
 {
     struct world *w = *state;
@@ -194,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_source_is_stronger_than_the_one_before),
+        TEST(a_byte_order_mark_is_no_part_of_the_first_key),
         TEST(the_command_line_is_the_strongest),
         TEST(a_stronger_source_replaces_a_list),
         TEST(common_options_have_keys_of_their_own),

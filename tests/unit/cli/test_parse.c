@@ -130,12 +130,21 @@ static void a_flag_can_be_taken_back(void **state)
     assert_false(o.values.all);
 }
 
-static void the_last_of_equal_options_wins_and_lists_collect(void **state)
+static void a_value_given_twice_is_refused(void **state)
 {
-    struct outcome o = PARSE("--seed=1", "--set", "a=1", "--seed=2", "--set=b=2");
+    struct outcome o = PARSE("--seed=1", "--set", "a=1", "--seed=1");
 
     (void)state;
-    assert_int_equal(o.values.seed, 2);
+    assert_int_equal(o.status, SHOAL_E_INVAL);
+    assert_string_equal(o.err.message, "--seed was given twice");
+}
+
+static void lists_collect(void **state)
+{
+    struct outcome o = PARSE("--seed=1", "--set", "a=1", "--set=b=2");
+
+    (void)state;
+    assert_int_equal(o.values.seed, 1);
     assert_int_equal(o.values.set.count, 2);
     assert_string_equal(o.values.set.items[1], "b=2");
 }
@@ -210,7 +219,8 @@ int main(void)
         cmocka_unit_test(one_dash_is_an_argument),
         cmocka_unit_test(bundled_flags_all_count),
         cmocka_unit_test(a_flag_can_be_taken_back),
-        cmocka_unit_test(the_last_of_equal_options_wins_and_lists_collect),
+        cmocka_unit_test(a_value_given_twice_is_refused),
+        cmocka_unit_test(lists_collect),
         cmocka_unit_test(a_list_on_the_command_line_replaces_the_weaker_one),
         cmocka_unit_test(common_options_work_beside_the_commands_own),
         cmocka_unit_test(wrong_words_are_refused_with_the_nearest),

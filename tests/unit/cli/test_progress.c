@@ -22,7 +22,8 @@ static const char *format(uint64_t done, uint64_t total, double elapsed_s, bool 
 {
     base_buf_fini(&line);
     base_buf_init(&line, &base_alloc_libc, 4096);
-    cli_progress_format("sim", done, total, elapsed_s, ascii, width, &line);
+    cli_progress_format("sim", done, total, elapsed_s, ascii ? CLI_BAR_ASCII : CLI_BAR_BLOCKS,
+                        width, &line);
     assert_int_equal(base_buf_status(&line), SHOAL_OK);
     return line.data;
 }
@@ -35,6 +36,15 @@ static void a_line_has_percent_bar_rate_and_time_left(void **state)
     assert_string_equal(format(200, 200, 10, true, 79), "sim  100% ####################   20/s");
     assert_string_equal(format(0, 200, 10, true, 79), "sim    0% ....................   0.0/s");
     assert_non_null(strstr(format(1234567, 0, 1, true, 79), "1,234,567 done"));
+}
+
+static void without_a_bar_the_line_is_plain_words(void **state)
+{
+    (void)state;
+    base_buf_fini(&line);
+    base_buf_init(&line, &base_alloc_libc, 4096);
+    cli_progress_format("sim", 50, 200, 10, CLI_BAR_NONE, 79, &line);
+    assert_string_equal(line.data, "sim   25%   5.0/s   30s left");
 }
 
 static void more_done_than_announced_is_still_100_percent(void **state)
@@ -138,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_has_percent_bar_rate_and_time_left),
+        cmocka_unit_test(without_a_bar_the_line_is_plain_words),
         cmocka_unit_test(more_done_than_announced_is_still_100_percent),
         cmocka_unit_test(the_bar_has_the_same_width_at_every_step),
         cmocka_unit_test(a_narrow_terminal_cuts_the_line_between_characters),

@@ -300,6 +300,21 @@ static void info_counts_work_sizes_and_load(void **state)
     shoal_env_free(env);
 }
 
+static void a_trace_without_jobs_is_an_error_that_says_why(void **state)
+{
+    struct sim_gen gen;
+    struct sim_row row;
+    shoal_err err = SHOAL_ERR_INIT;
+    struct sim_gen_opts opts = {.shape = SIM_GEN_GAVEL, .rate_h = 0.001, .days = 0.01, .seed = 1};
+
+    (void)state;
+    assert_int_equal(sim_gen_init(&gen, &opts, &err), SHOAL_OK);
+    assert_false(sim_gen_next(&gen, &row));
+    assert_int_equal(sim_gen_none(&gen, &err), SHOAL_E_IMPOSSIBLE);
+    assert_string_equal(err.message,
+                        "no jobs were made: at 0.001 jobs per hour none arrived within 14m24s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +324,7 @@ int main(void)
         cmocka_unit_test(philly_arrivals_follow_the_hours_of_the_day),
         cmocka_unit_test(load_is_what_was_asked_for),
         cmocka_unit_test(days_and_jobs_end_the_trace),
+        cmocka_unit_test(a_trace_without_jobs_is_an_error_that_says_why),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(gavel_with_a_table_writes_steps_at_the_v100_rate),
         cmocka_unit_test(philly_shape_has_the_quantiles_of_the_published_list),

@@ -133,10 +133,16 @@ static void binary_and_compressed_files_are_named_as_such(void **state)
     world_refuses("name\0x", 6, SIM_FORMAT_AUTO, "line 1: expected text, found a NUL byte", "");
     world_refuses("\xfd"
                   "7zXZ\0\0abc",
-                  10, SIM_FORMAT_AUTO, "a compressed file", "xz -dc");
+                  10, SIM_FORMAT_AUTO, "compressed with xz", "xz -dc FILE | shoal ... -");
     world_refuses("\x1f\x8b"
                   "abcdefg\n",
-                  10, SIM_FORMAT_AUTO, "a compressed file", "unpack");
+                  10, SIM_FORMAT_AUTO, "compressed with gzip", "gzip -dc");
+    world_refuses("BZh91AY&SY", 10, SIM_FORMAT_AUTO, "compressed with bzip2", "bzip2 -dc");
+    world_refuses("\x28\xb5\x2f\xfd\x24\x05", 6, SIM_FORMAT_AUTO, "compressed with zstd",
+                  "zstd -dc");
+    world_refuses("\xff\xfen\0a\0", 6, SIM_FORMAT_AUTO, "UTF-16", "iconv -f UTF-16");
+    world_refuses("\xfe\xff\0n\0a", 6, SIM_FORMAT_AUTO, "UTF-16", "iconv -f UTF-16");
+    world_refuses("n\0a\0m\0e\0", 8, SIM_FORMAT_AUTO, "UTF-16", "iconv -f UTF-16");
 }
 
 static void peeking_shows_the_first_line_with_text_and_reads_nothing(void **state)

@@ -358,6 +358,32 @@ static void every_failed_allocation_leaves_a_clean_error(void **state)
     shoal_env_free(env);
 }
 
+static void a_header_may_have_spaces_and_capitals(void **state)
+{
+    shoal_env *env = world_new();
+
+    (void)state;
+    world_put(env, "a.csv", "Name, Submit_S ,GPUS,Duration_s\na,5,2,60\n");
+    struct sim_trace *trace = world_load(env, "a.csv", SIM_FORMAT_AUTO);
+    assert_int_equal(trace->job_count, 1);
+    assert_true(trace->jobs[0].submit_s == 5 && trace->jobs[0].duration_s == 60);
+    assert_int_equal(trace->jobs[0].gpus, 2);
+    sim_trace_free(trace);
+    shoal_env_free(env);
+}
+
+static void a_header_of_no_format_is_shown_our_columns(void **state)
+{
+    (void)state;
+    world_refuses_text("id,start,gpus,runtime\n1,2,3,4\n", "a known format",
+                       "name,submit_s,gpus and duration_s");
+    world_refuses_text("1,2,3,4\n", "a known format", "--format");
+    world_refuses_text(
+        "name,submit_s,gpus,length\na,0,1,5\n", "a known column name, found 'length'",
+        "known are name, submit_s, gpus, duration_s, model, steps, batch, group, weight, "
+        "deadline_s, slo, kinds");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +392,8 @@ int main(void)
         cmocka_unit_test(jobs_of_one_second_keep_the_order_of_the_file),
         cmocka_unit_test(a_bad_line_says_file_line_column_and_what_was_expected),
         cmocka_unit_test(a_bad_header_is_named),
+        cmocka_unit_test(a_header_may_have_spaces_and_capitals),
+        cmocka_unit_test(a_header_of_no_format_is_shown_our_columns),
         cmocka_unit_test(the_work_of_a_job_is_stated_exactly_once),
         cmocka_unit_test(an_empty_trace_is_an_error),
         cmocka_unit_test(more_kinds_than_a_mask_holds_are_refused),

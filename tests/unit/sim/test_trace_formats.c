@@ -113,8 +113,8 @@ static void philly_dates_count_from_the_earliest_job(void **state)
     world_refuses_text(PHILLY "yesterday,66.0,1,66.0,x\n", "column 1: expected a date", "");
     world_refuses_text(PHILLY "2017-10-09 06:01:56,-1,8,0,x\n", "column 2: expected seconds of 0",
                        "");
-    world_refuses_text(PHILLY "2017-10-09 06:01:56,0,8,0,x\n",
-                       "no jobs in it, 1 lines were left out", "");
+    world_refuses_text(PHILLY "2017-10-09 06:01:56,0,8,0,x\n", "no jobs in it, 1 line was left out",
+                       "");
 }
 
 static void alibaba_pods_become_jobs_by_the_stated_rules(void **state)

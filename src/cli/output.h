@@ -1,0 +1,13 @@
+/* output.h - whether a file may be written: never over what the command reads. Any thread. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "cli/cli.h"
+
+/* SHOAL_E_INVAL in words when `path` is one of `inputs`, under whatever name. NULL paths are
+ * skipped, and "-" is no file. */
+SHOAL_MUST_USE shoal_status cli_output_check(const struct cli_context *cx, const char *path,
+                                             const char *const *inputs, size_t count,
+                                             shoal_err *err);
+
+#endif

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Runs `shoal sim` on a terminal: the table fits it, least needed columns first out; a pipe gets them all."""
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+from pathlib import Path
+
+SHOAL = os.environ["SHOAL_BIN"]
+ALL = "POLICY AVG P50 P99 MAKESPAN WAIT RHO WORST UNFAIR BUSY COST DECIDES".split()
+
+
+def columns_at(width, trace):
+    """The words of the heading on a terminal of this width, and the longest line."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    env = {"PATH": os.environ["PATH"], "HOME": str(trace.parent), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+    with subprocess.Popen([SHOAL, "sim", "-c", "1x4:t4", "-p", "fifo,las", str(trace)], stdout=theirs,
+                          stderr=subprocess.DEVNULL, env=env) as child:
+        os.close(theirs)
+        text = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                text += chunk
+        except OSError:  # the terminal's other end is closed
+            pass
+        child.wait(60)
+    os.close(ours)
+    lines = text.decode().splitlines()
+    return [word for word in lines[0].split() if word != "JCT"], max(map(len, lines))
+
+
+def main():
+    problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "t.csv"
+        trace.write_text("name,submit_s,gpus,duration_s\na,0,4,5000\nb,10,2,90\n")
+        wide, length = columns_at(300, trace)
+        if wide != ALL:
+            problems.append(f"at 300 columns: {wide}")
+        gone = ["DECIDES", "P50", "WAIT", "BUSY"]
+        seen = set()
+        for width in range(length, 39, -1):
+            found, used = columns_at(width, trace)
+            missing = [word for word in ALL if word not in found]
+            seen.add(len(missing))
+            if sorted(missing) != sorted(gone[:len(missing)]):
+                problems.append(f"at {width} columns: without {missing}")
+            if used > width and len(missing) < len(gone):
+                problems.append(f"at {width} columns: a line of {used}")
+        if seen != set(range(5)):
+            problems.append(f"numbers of columns left out: {seen}")
+    print("\n".join(problems) or "ok")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
