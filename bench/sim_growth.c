@@ -3,8 +3,8 @@
  * Generated Philly-shaped traces of 1,000 to 1,000,000 jobs at one load on one cluster, under las,
  * on one thread. For each size: CPU seconds to build the trace and to run it, time of a decision
  * per live job, and bytes per job, counted by a tracking allocator at their peak. One JSON line per
- * size, as DESIGN section 6 has it: `ours` is CPU seconds, `peer` the bound that was set for a
- * million jobs, scaled.
+ * size: `ours` is CPU seconds, the median of `n` runs, `peer` the bound that was set for a million
+ * jobs, scaled.
  *
  *   sim_growth [JOBS...]          default 1000 10000 100000 1000000 */
 #include "base/assert.h"
@@ -100,12 +100,12 @@ static int by_run_cpu(const void *a, const void *b)
     return (x->run_cpu_s > y->run_cpu_s) - (x->run_cpu_s < y->run_cpu_s);
 }
 
-/* The median of several runs: more for small sizes, where one is short. */
+/* The median of *out_n runs: more for small sizes, where one is short. */
 static shoal_status median(shoal_env *env, uint64_t jobs, struct sample *out, size_t *out_n,
                            shoal_err *err)
 {
     struct sample samples[REPEATS_MAX];
-    size_t n = jobs <= 10000 ? REPEATS_MAX : jobs <= 100000 ? 5 : 1;
+    size_t n = jobs <= 10000 ? REPEATS_MAX : jobs <= 100000 ? 5 : 3;
     const char *repeats = getenv("BENCH_REPEATS");
 
     if (repeats != NULL && atoi(repeats) > 0)

@@ -2,7 +2,8 @@
  *
  * A simulation reads its traces and cluster once and may then run any number of policies on them.
  * It borrows `env`, which must outlive it, and copies everything else. Same traces, options and
- * seed give the same result. Owner thread only, except shoal_sim_stop (any thread).
+ * seed give the same result. Owner thread only, except shoal_sim_stop (any thread). Structs begin
+ * with their size as the caller knows it, so programs built against an older header go on working.
  *
  *     shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
  *     const char *traces[] = {"jobs.csv"};
@@ -51,7 +52,8 @@ typedef struct shoal_sim_result {
     size_t struct_size; /* set by SHOAL_SIM_RESULT_INIT */
     uint64_t jobs, finished, failed, rejected;
     double avg_jct_s, p50_jct_s, p99_jct_s; /* completion time, from submission to end */
-    double makespan_s, avg_wait_s;
+    double makespan_s; /* from the round of the first submission to the last end */
+    double avg_wait_s;
     double avg_rho, worst_rho,
         unfair_share;             /* completion time against a 1/n share; share of jobs above 1 */
     double utilization, cost_usd; /* cost_usd is NAN when a kind has no price */
@@ -87,7 +89,8 @@ SHOAL_API SHOAL_MUST_USE shoal_status shoal_sim_new(shoal_env *env, const shoal_
 SHOAL_API void shoal_sim_free(shoal_sim *sim);
 
 /* Runs one policy, named as in `shoal policy list` with knobs after colons ("fifo:backfill=easy").
- * *out_result changes only on success. SHOAL_E_CANCELLED after shoal_sim_stop. */
+ * *out_result changes only on success. SHOAL_E_NOTFOUND for an unknown policy, SHOAL_E_INVAL for an
+ * unknown knob, SHOAL_E_CANCELLED after shoal_sim_stop. */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_sim_run(shoal_sim *sim, const char *policy,
                                                     shoal_sim_result *out_result, shoal_err *err);
 

@@ -1,6 +1,6 @@
 /* model.h - what is known about the speed of a job, behind one interface.
  *
- * A model answers two questions (DESIGN 4.2): how long one step takes on given places with a given
+ * A model answers two questions: how long one step takes on given places with a given
  * batch, and how much progress one step makes. Rate of progress is the quotient. Progress runs from
  * 0 to `work` in units of the model's choosing: seconds for plain durations, steps for throughput
  * tables, steps at the initial batch for profiled jobs. Sources: model.c (durations),

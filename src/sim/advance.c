@@ -3,24 +3,21 @@
  * A job first works off its restart time, then makes progress at a rate that is constant up to
  * `until` (an epoch, say), where it is asked for anew. Finish times come out exact, inside the
  * stretch, although decisions are made at rounds. Two jobs that share GPUs advance together,
- * because when one ends the other speeds up. */
+ * because when one ends the other speeds up. A checkpoint is taken when its run time comes, inside
+ * the stretch: of those due in one stretch only the last matters. */
 #include "sim/state.h"
 
 #include "base/assert.h"
 #include "base/err.h"
 #include <math.h>
+#include <stdlib.h>
 
 void sim_refresh_rate(struct sim_active *a)
 {
-    const struct sched_model *m = &a->job.model;
     const struct sched_model *partner = a->partner != NULL ? &a->partner->job.model : NULL;
 
-    a->batch = m->ops->choose_batch != NULL ? m->ops->choose_batch(m, &a->job.alloc)
-                                            : (struct sched_batch){1, 1};
-    double step_s = m->ops->time_per_step(m, &a->job.alloc, a->batch, partner);
-    double progress =
-        m->ops->progress_per_step(m, &a->job.alloc, a->batch, a->job.progress, &a->until);
-    a->rate = step_s > 0 && isfinite(step_s) ? progress / step_s * (double)a->slow : 0;
+    a->rate = sched_model_rate(&a->job.model, &a->job.alloc, partner, a->job.progress, &a->until) *
+              (double)a->slow;
 }
 
 void sim_unpair(struct sim_active *a)
@@ -33,29 +30,36 @@ void sim_unpair(struct sim_active *a)
     a->job.partner = b->job.partner = SCHED_JOB_NONE;
 }
 
+/* GPUs it holds; those it shares count half. */
+static double gpus_held(const struct sim_active *a)
+{
+    return a->job.alloc.gpus * (a->partner != NULL ? 0.5 : 1);
+}
+
 /* Time passes while it holds its GPUs. */
 static void hold(struct sim_state *s, struct sim_active *a, double seconds)
 {
-    double gpus = a->job.alloc.gpus, shared = a->partner != NULL ? 0.5 : 1;
+    double held = gpus_held(a);
     double price = s->cluster->kinds[a->job.alloc.kind].usd_gpu_h;
 
-    a->job.attained_gpu_s += seconds * gpus;
+    a->job.attained_gpu_s += seconds * a->job.alloc.gpus;
     a->job.run_s += seconds;
-    s->held_gpu_s += seconds * gpus * shared;
+    s->held_gpu_s += seconds * held;
     if (price >= 0)
-        a->usd += seconds * gpus * shared / 3600 * price;
+        a->usd += seconds * held / 3600 * price;
     else
         a->unpriced = s->unpriced = true;
 }
 
-/* One stretch for one job, ending at to_s or when the job ends. Returns the seconds used. */
-static double advance_one(struct sim_state *s, struct sim_active *a, double seconds)
+/* One stretch for one job, ending after `seconds` or when the job ends. Returns the seconds used. */
+static double advance_one(struct sim_state *s, struct sim_active *a, double from_s, double seconds)
 {
     double used = a->restart_left_s < seconds ? a->restart_left_s : seconds;
     double tick = a->job.model.ops->tick_s;
 
     a->restart_left_s -= used;
-    s->result->metrics.lost_gpu_s += used * a->job.alloc.gpus;
+    if (a->job.starts > 1) /* somebody has to start it once */
+        s->result->metrics.lost_gpu_s += used * gpus_held(a);
     seconds -= used;
     while (seconds > 0) {
         if (a->job.progress + a->rate * seconds < a->until || a->rate <= 0) {
@@ -72,7 +76,7 @@ static double advance_one(struct sim_state *s, struct sim_active *a, double seco
         used += delta;
         seconds -= delta;
         if (a->until >= a->job.model.work) {
-            a->end_s = s->now_s + used;
+            a->end_s = from_s + used;
             break;
         }
         sim_refresh_rate(a);
@@ -80,13 +84,34 @@ static double advance_one(struct sim_state *s, struct sim_active *a, double seco
     return used;
 }
 
-static void take_checkpoint(const struct sim_state *s, struct sim_active *a)
+static double advance_part(struct sim_state *s, struct sim_active *a, double from_s, double seconds)
 {
-    if (s->opts->checkpoint_s > 0 && a->job.run_s < a->checkpoint_due_s)
-        return;
+    double restart_s = a->restart_left_s, used = advance_one(s, a, from_s, seconds);
+    double worked = (used - (restart_s - a->restart_left_s)) * gpus_held(a);
+
+    hold(s, a, used);
+    a->worked_gpu_s += worked;
+    a->at_risk_gpu_s += worked;
+    return used;
+}
+
+static void take_checkpoint(struct sim_active *a)
+{
     a->checkpoint = a->job.progress;
     a->at_risk_gpu_s = 0;
-    a->checkpoint_due_s = a->job.run_s + s->opts->checkpoint_s;
+}
+
+/* Seconds from now to the last checkpoint due within `seconds`, NAN when none is; the next is due
+ * after it. */
+static double checkpoint_in_s(const struct sim_state *s, struct sim_active *a, double seconds)
+{
+    double every_s = s->opts->checkpoint_s, over = a->job.run_s + seconds - a->checkpoint_due_s;
+
+    if (!(over >= 0))
+        return NAN;
+    double last = a->checkpoint_due_s + floor(over / every_s) * every_s;
+    a->checkpoint_due_s = last + every_s;
+    return fmin(fmax(last - a->job.run_s, 0), seconds);
 }
 
 static void advance_alone(struct sim_state *s, struct sim_active *a, double seconds)
@@ -96,10 +121,17 @@ static void advance_alone(struct sim_state *s, struct sim_active *a, double seco
     a->stamp = s->stamp;
     if (fails)
         seconds = a->fail_at_run_s - a->job.run_s;
-    double restart_s = a->restart_left_s, used = advance_one(s, a, seconds);
-    hold(s, a, used);
-    a->at_risk_gpu_s += (used - (restart_s - a->restart_left_s)) * a->job.alloc.gpus;
-    take_checkpoint(s, a);
+    double before = s->opts->checkpoint_s > 0 ? checkpoint_in_s(s, a, seconds) : NAN;
+    if (!isnan(before)) {
+        advance_part(s, a, s->now_s, before);
+        take_checkpoint(a);
+    } else {
+        before = 0;
+    }
+    if (isnan(a->end_s))
+        advance_part(s, a, s->now_s + before, seconds - before);
+    if (s->opts->checkpoint_s == 0) /* none is lost */
+        take_checkpoint(a);
     if (fails && isnan(a->end_s)) {
         a->end_s = s->now_s + seconds;
         a->failed = true;
@@ -154,9 +186,14 @@ static void advance_pair(struct sim_state *s, struct sim_active *a, double secon
     other->partner = done;
 }
 
-static bool ends_before(const struct sim_active *a, const struct sim_active *b)
+static int by_end(const void *pa, const void *pb)
 {
-    return a->end_s < b->end_s || (a->end_s == b->end_s && a->job.id < b->job.id);
+    const struct sim_active *a = *(struct sim_active *const *)pa;
+    const struct sim_active *b = *(struct sim_active *const *)pb;
+
+    if (a->end_s != b->end_s)
+        return a->end_s < b->end_s ? -1 : 1;
+    return (a->job.id > b->job.id) - (a->job.id < b->job.id);
 }
 
 shoal_status sim_advance(struct sim_state *s, double to_s)
@@ -181,12 +218,10 @@ shoal_status sim_advance(struct sim_state *s, double to_s)
     }
     for (size_t i = 0; i < s->job_count; i++) {
         struct sim_active *a = sim_active_of(s->jobs[i]);
-        if (!sim_running(a) || isnan(a->end_s))
-            continue;
-        size_t at = s->ended_count++;
-        for (; at > 0 && ends_before(a, s->ended[at - 1]); at--)
-            s->ended[at] = s->ended[at - 1];
-        s->ended[at] = a;
+        if (sim_running(a) && !isnan(a->end_s))
+            s->ended[s->ended_count++] = a;
     }
+    if (s->ended_count > 1)
+        qsort(s->ended, s->ended_count, sizeof *s->ended, by_end);
     return SHOAL_OK;
 }

@@ -8,6 +8,13 @@
 #include <math.h>
 #include <string.h>
 
+/* Structs of callers compiled against an older header are shorter: what they do not know of keeps
+ * its default on the way in, and is not written on the way out. Those of newer ones are longer. */
+static size_t shared_size(size_t theirs, size_t ours)
+{
+    return theirs < ours ? theirs : ours;
+}
+
 struct shoal_sim {
     shoal_env *env;
     shoal_sim_opts opts; /* paths and texts in it are not used after new */
@@ -17,11 +24,16 @@ struct shoal_sim {
     atomic_bool stop;
 };
 
-shoal_status shoal_sim_new(shoal_env *env, const shoal_sim_opts *opts, shoal_sim **out_sim,
+shoal_status shoal_sim_new(shoal_env *env, const shoal_sim_opts *given, shoal_sim **out_sim,
                            shoal_err *err)
 {
-    if (env == NULL || opts == NULL || out_sim == NULL || opts->struct_size < sizeof *opts ||
-        opts->trace_count == 0 || opts->traces == NULL || opts->cluster == NULL)
+    shoal_sim_opts merged = SHOAL_SIM_OPTS_INIT;
+    const shoal_sim_opts *opts = &merged;
+
+    if (given != NULL && given->struct_size >= sizeof given->struct_size)
+        memcpy(&merged, given, shared_size(given->struct_size, sizeof merged));
+    if (env == NULL || out_sim == NULL || merged.trace_count == 0 || merged.traces == NULL ||
+        merged.cluster == NULL)
         return base_err(err, SHOAL_E_INVAL,
                         "a simulation needs SHOAL_SIM_OPTS_INIT, a trace and a cluster");
     struct shoal_sim *sim = base_calloc(env_alloc(env), 1, sizeof *sim);
@@ -62,8 +74,8 @@ void shoal_sim_stop(shoal_sim *sim)
 
 static void fill_result(const struct sim_metrics *m, shoal_sim_result *out)
 {
-    *out = (shoal_sim_result){
-        .struct_size = sizeof *out,
+    shoal_sim_result full = {
+        .struct_size = out->struct_size,
         .jobs = m->jobs,
         .finished = m->finished,
         .failed = m->failed,
@@ -83,6 +95,8 @@ static void fill_result(const struct sim_metrics *m, shoal_sim_result *out)
         .decision_ms_p50 = m->decision_ms_p50,
         .decision_ms_p99 = m->decision_ms_p99,
     };
+
+    memcpy(out, &full, shared_size(out->struct_size, sizeof full));
 }
 
 shoal_status shoal_sim_run(shoal_sim *sim, const char *policy, shoal_sim_result *out_result,
@@ -93,7 +107,7 @@ shoal_status shoal_sim_run(shoal_sim *sim, const char *policy, shoal_sim_result 
     struct sim_result *result;
 
     if (sim == NULL || policy == NULL || out_result == NULL ||
-        out_result->struct_size < sizeof *out_result)
+        out_result->struct_size <= sizeof out_result->struct_size)
         return base_err(err, SHOAL_E_INVAL, "a run needs a policy and SHOAL_SIM_RESULT_INIT");
     char *text = base_strdup(env_alloc(sim->env), policy);
     if (text == NULL)
@@ -131,12 +145,12 @@ size_t shoal_sim_job_count(const shoal_sim *sim)
 shoal_status shoal_sim_job_get(const shoal_sim *sim, size_t index, shoal_sim_job *out_job,
                                shoal_err *err)
 {
-    if (sim == NULL || out_job == NULL || out_job->struct_size < sizeof *out_job)
+    if (sim == NULL || out_job == NULL || out_job->struct_size <= sizeof out_job->struct_size)
         return base_err(err, SHOAL_E_INVAL, "a job needs SHOAL_SIM_JOB_INIT");
     if (index >= sim->trace->job_count)
         return base_err(err, SHOAL_E_NOTFOUND, "job %zu of %zu", index, sim->trace->job_count);
     const struct sim_job *t = &sim->trace->jobs[index];
-    shoal_sim_job job = {.struct_size = sizeof job,
+    shoal_sim_job job = {.struct_size = out_job->struct_size,
                          .name = t->name,
                          .gpus = t->gpus,
                          .submit_s = t->submit_s,
@@ -152,6 +166,6 @@ shoal_status shoal_sim_job_get(const shoal_sim *sim, size_t index, shoal_sim_job
         job.wait_s = (double)r->wait_s;
         job.gpu_s = (double)r->gpu_s;
     }
-    *out_job = job;
+    memcpy(out_job, &job, shared_size(out_job->struct_size, sizeof job));
     return SHOAL_OK;
 }

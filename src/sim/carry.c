@@ -1,6 +1,6 @@
 /* carry.c - carrying out a plan: first everyone who loses or changes places lets go, then the
- * others start, then rates follow from places, partners and interference. Jobs that are kept notice
- * nothing. */
+ * others start, then rates follow from places, partners and interference, and last comes the news.
+ * Jobs that are kept notice nothing. */
 #include "sim/state.h"
 
 #include "base/assert.h"
@@ -60,7 +60,8 @@ static shoal_status start_job(struct sim_state *s, struct sim_active *a,
     a->job.lease_until_s = s->now_s + s->opts->lease_s;
     a->reason = SCHED_WHY_NONE;
     a->rate = -1; /* set once partners are known */
-    return sim_journal_job(s, s->now_s, moved ? "job.moved" : "job.started", a, NULL);
+    a->news = moved ? SIM_NEWS_MOVED : SIM_NEWS_STARTED;
+    return SHOAL_OK;
 }
 
 static shoal_status stop_jobs(struct sim_state *s)
@@ -76,8 +77,11 @@ static shoal_status stop_jobs(struct sim_state *s)
             if (st != SHOAL_OK)
                 return st;
         } else {
+            struct sim_active *partner = a->partner;
             sim_record_stop(s, a, s->now_s);
             sim_unpair(a);
+            if (partner != NULL)
+                partner->rate = -1; /* it may stay where it is, and speeds up */
         }
     }
     return SHOAL_OK;
@@ -97,6 +101,7 @@ static shoal_status start_jobs(struct sim_state *s)
             if (reason != a->reason) {
                 settle_wait(s, a, s->now_s);
                 a->reason = (uint8_t)reason;
+                a->news = SIM_NEWS_WAITS;
             }
         }
     }
@@ -130,10 +135,10 @@ static shoal_status no_speed(struct sim_state *s, const struct sim_active *a)
     const struct sched_alloc *al = &a->job.alloc;
 
     base_err(s->err, SHOAL_E_IMPOSSIBLE,
-             "job '%s' cannot run on %u GPUs of kind '%s' over %u nodes: its profile has no speed "
-             "for that",
-             s->trace->jobs[a->job.id].name, al->gpus, s->cluster->kinds[al->kind].name,
-             al->place_count);
+             "job '%s' cannot run on %u GPU%s of kind '%s' over %u node%s: its profile has no "
+             "speed for that",
+             s->trace->jobs[a->job.id].name, al->gpus, al->gpus == 1 ? "" : "s",
+             s->cluster->kinds[al->kind].name, al->place_count, al->place_count == 1 ? "" : "s");
     base_err_hint(s->err, "profile that size, or leave the job out of the trace");
     return SHOAL_E_IMPOSSIBLE;
 }
@@ -166,11 +171,31 @@ static shoal_status settle_rates(struct sim_state *s)
     return SHOAL_OK;
 }
 
+/* Once partners are known. */
+static shoal_status tell(struct sim_state *s)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < s->job_count && st == SHOAL_OK; i++) {
+        struct sim_active *a = sim_active_of(s->jobs[i]);
+        switch ((enum sim_news)a->news) {
+        case SIM_NEWS_NONE: break;
+        case SIM_NEWS_STARTED: st = sim_journal_job(s, s->now_s, "job.started", a, NULL); break;
+        case SIM_NEWS_MOVED: st = sim_journal_job(s, s->now_s, "job.moved", a, NULL); break;
+        case SIM_NEWS_WAITS: st = sim_journal_waiting(s, i); break;
+        }
+        a->news = SIM_NEWS_NONE;
+    }
+    return st;
+}
+
 shoal_status sim_carry_out(struct sim_state *s)
 {
     shoal_status st = stop_jobs(s);
 
     if (st == SHOAL_OK)
         st = start_jobs(s);
-    return st == SHOAL_OK ? settle_rates(s) : st;
+    if (st == SHOAL_OK)
+        st = settle_rates(s);
+    return st == SHOAL_OK ? tell(s) : st;
 }

@@ -13,7 +13,7 @@ shoal_status sim_choice_parse(char *text, struct sim_choice *out, shoal_err *err
         *rest++ = '\0';
     choice.policy = sched_policy_find(text, err);
     if (choice.policy == NULL)
-        return SHOAL_E_INVAL;
+        return SHOAL_E_NOTFOUND;
     while (rest != NULL) {
         if (choice.set_count == SIM_SETS_MAX)
             return base_err(err, SHOAL_E_INVAL, "more than %d knobs for policy '%s'", SIM_SETS_MAX,

@@ -12,8 +12,8 @@ struct sim_choice {
     size_t set_count;
 };
 
-/* Cuts `text` at its colons, in place; *out points into it. The knobs' values are checked by
- * sim_run. */
+/* Cuts `text` at its colons, in place; *out points into it. The knobs' names and values are checked
+ * by sim_run. SHOAL_E_NOTFOUND for a policy that is not there. */
 SHOAL_MUST_USE shoal_status sim_choice_parse(char *text, struct sim_choice *out, shoal_err *err);
 
 #endif

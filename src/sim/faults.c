@@ -2,14 +2,19 @@
  *
  * Nodes: each is up for an exponential time with mean node_mtbf_s, then down for one with mean
  * node_repair_s. The draws come from a stream of their own and are made in order of node events, so
- * every policy meets the same failures.
+ * every policy meets the same failures. While no job is live nobody meets them: of a wait longer than
+ * IDLE_CYCLES times a failure and a repair only that much is played, and all node events after it
+ * come later by the rest. Exponential times have no memory, so what jobs meet is as likely as before;
+ * only after such a wait may two policies, which begin it at different times, see different failures.
  *
  * Jobs: three classes with the shapes the Philly study found: mistakes of users happen early,
  * dominate the count and fail again when retried; failures of the infrastructure happen late, cost
  * most of the lost GPU time, grow with the number of GPUs and go away on retry; in between are
  * errors of the model's own runtime. The study's full tables are not public in machine-readable
- * form, so the parameters are ours, chosen to give about 17 % of jobs that end unsuccessful over
- * Philly's mix of sizes. A job draws once per attempt from a stream named by seed and job.
+ * form, so the parameters are ours, chosen to give the study's 17 % of jobs that end unsuccessful:
+ * measured, 13,951 of the 82,247 jobs of the published list (17.0 %, under fifo and under las alike;
+ * seeds 2 and 3 are within 0.1 points). Most jobs of that list end before the failure they drew, so
+ * the probabilities are well above the shares that come out. A job draws once per attempt from a stream named by seed and job.
  *
  * Reference: Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training
  * Workloads", ATC 2019. */
@@ -20,7 +25,10 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { ATTEMPTS_MAX = 3 };
+enum { ATTEMPTS_MAX = 3, IDLE_CYCLES = 10 };
+
+/* A job that would have to be lucky once in e^40 times never gets there. */
+static const double LUCK_MAX = 40;
 
 static const struct fault_class {
     const char *name;
@@ -29,7 +37,7 @@ static const struct fault_class {
     double sigma;
     bool retry;
 } classes[] = {
-    {"user error", {0.105, 0.12, 0.15, 0.19}, 300, 1.6, false},
+    {"user error", {0.23, 0.26, 0.31, 0.37}, 200, 1.6, false},
     {"runtime error", {0.030, 0.04, 0.06, 0.08}, 1800, 1.8, true},
     {"infrastructure", {0.010, 0.02, 0.05, 0.09}, 14400, 1.4, true},
 };
@@ -57,6 +65,8 @@ void sim_faults_draw(struct sim_state *s, struct sim_active *a)
     base_rand_init(&r, s->opts->seed, name);
     double u = base_rand_unit(&r);
     for (uint32_t c = 0; c < BASE_COUNT(classes); c++) {
+        if (a->attempts > 0 && !classes[c].retry)
+            continue;
         double p = classes[c].probability[size_class(a->job.gpus)];
         if (u < p) {
             a->fail_class = (uint8_t)c;
@@ -76,7 +86,7 @@ bool sim_faults_retry(struct sim_state *s, struct sim_active *a)
 
 static shoal_status push(struct sim_state *s, uint32_t node, double mean_s)
 {
-    double at = s->now_s + base_rand_exp(&s->node_rand, mean_s);
+    double at = s->now_s + base_rand_exp(&s->node_rand, mean_s) - s->skipped_s;
 
     return base_heap_push(&s->node_events,
                           (struct base_heap_item){.key = at, .order = node, .value = node});
@@ -97,7 +107,15 @@ double sim_faults_next_s(const struct sim_state *s)
 {
     const struct base_heap_item *top = base_heap_top(&s->node_events);
 
-    return top != NULL ? top->key : INFINITY;
+    return top != NULL ? top->key + s->skipped_s : INFINITY;
+}
+
+void sim_faults_skip(struct sim_state *s, double to_s)
+{
+    double played_s = IDLE_CYCLES * (s->opts->node_mtbf_s + s->opts->node_repair_s);
+
+    if (s->opts->node_mtbf_s > 0 && to_s - s->now_s > played_s)
+        s->skipped_s += to_s - s->now_s - played_s;
 }
 
 static bool on_node(const struct sim_active *a, uint32_t node)
@@ -106,6 +124,26 @@ static bool on_node(const struct sim_active *a, uint32_t node)
         if (a->job.alloc.places[i].node == node)
             return true;
     return false;
+}
+
+/* Whether the job gets from one checkpoint to the next, or to its end, before one of its nodes fails
+ * again: the chance is exp(-nodes x seconds / mtbf). When that is nothing the run would not end. */
+static shoal_status check_luck(struct sim_state *s, const struct sim_active *a)
+{
+    double left_s = a->rate > 0 ? (a->job.model.work - a->job.progress) / a->rate : 0;
+    double need_s = s->opts->restart_s + fmin(left_s, s->opts->checkpoint_s);
+    double mean_s = s->opts->node_mtbf_s / a->job.alloc.place_count;
+
+    if (need_s <= LUCK_MAX * mean_s)
+        return SHOAL_OK;
+    base_err(s->err, SHOAL_E_IMPOSSIBLE,
+             "under policy '%s' job '%s' (%u GPU%s on %u node%s) never gets on: it needs %.0f s "
+             "without a failure, and one of its nodes fails every %.0f s",
+             s->opts->policy->name, s->trace->jobs[a->job.id].name, a->job.alloc.gpus,
+             a->job.alloc.gpus == 1 ? "" : "s", a->job.alloc.place_count,
+             a->job.alloc.place_count == 1 ? "" : "s", need_s, mean_s);
+    base_err_hint(s->err, "take a --checkpoint more often, or fewer failures");
+    return SHOAL_E_IMPOSSIBLE;
 }
 
 static shoal_status node_down(struct sim_state *s, uint32_t node)
@@ -119,6 +157,9 @@ static shoal_status node_down(struct sim_state *s, uint32_t node)
         if (!on_node(a, node))
             continue;
         sim_rollback(s, a);
+        st = check_luck(s, a);
+        if (st != SHOAL_OK)
+            return st;
         sim_release(s, a, s->now_s);
         a->job.lease_until_s = s->now_s;
         st = sim_journal_job(s, s->now_s, "job.stopped", a, "node failure");

@@ -38,7 +38,8 @@ static void story_time(struct sim_state *s, double time_s)
 {
     char text[32];
 
-    base_buf_printf(&s->result->story, "%10s  ", base_format_duration(time_s, text, sizeof text));
+    base_buf_printf(&s->result->story, "%10s  ",
+                    base_format_duration(time_s - s->origin_s, text, sizeof text));
 }
 
 static void story_places(struct sim_state *s, const struct sim_active *a)
@@ -73,9 +74,8 @@ static void story_job(struct sim_state *s, double time_s, const char *type,
         base_buf_printf(out, "arrived, asks for %u GPU%s", a->job.gpus,
                         a->job.gpus == 1 ? "" : "s");
     } else if (strcmp(type, "job.rejected") == 0) {
-        base_buf_printf(
-            out, "rejected: asks for %u GPUs of one kind at once, which this cluster does not have",
-            a->job.gpus);
+        base_buf_printf(out, "rejected: no kind it accepts has %u GPU%s at once here", a->job.gpus,
+                        a->job.gpus == 1 ? "" : "s");
     } else if (strcmp(type, "job.started") == 0) {
         base_buf_puts(out, a->job.starts > 1 ? "resumed on " : "started on ");
         story_places(s, a);
@@ -87,9 +87,10 @@ static void story_job(struct sim_state *s, double time_s, const char *type,
         base_buf_printf(out, "gave up its GPUs at %.0f %%", done);
     } else if (strcmp(type, "job.finished") == 0) {
         base_buf_puts(out, "finished");
+    } else if (strcmp(type, "job.failed") == 0) {
+        base_buf_printf(out, "failed at %.0f %%: %s", done, detail);
     } else {
-        base_buf_printf(out, "%s: %s, back to %.0f %%",
-                        strcmp(type, "job.failed") == 0 ? "failed" : "stopped", detail, done);
+        base_buf_printf(out, "stopped: %s, back to %.0f %%", detail, done);
     }
     base_buf_puts(out, "\n");
 }
@@ -137,22 +138,88 @@ shoal_status sim_journal_node(struct sim_state *s, double time_s, const char *ty
     return emit(s, &e);
 }
 
+/* The sentence and the blockers of a wait, the latter as JSON: [{"job":"a","gpus":4}]. */
+static void why_parts(const struct sim_state *s, const struct sched_why *why, struct base_buf *text,
+                      struct base_buf *blockers)
+{
+    sched_why_text(why, why->kind == UINT16_MAX ? NULL : s->cluster->kinds[why->kind].name,
+                   job_name, (void *)s->trace, text);
+    base_buf_puts(blockers, "[");
+    for (uint32_t i = 0; i < why->blocker_count; i++) {
+        base_buf_puts(blockers, i == 0 ? "{\"job\":" : ",{\"job\":");
+        base_buf_json_string(blockers, s->trace->jobs[why->blockers[i].job].name);
+        base_buf_printf(blockers, ",\"gpus\":%u}", why->blockers[i].gpus);
+    }
+    base_buf_puts(blockers, "]");
+}
+
+shoal_status sim_journal_waiting(struct sim_state *s, size_t index)
+{
+    if (s->opts->on_event == NULL)
+        return SHOAL_OK;
+
+    struct sched_why why = sched_plan_why(s->plan, index, true);
+    struct base_buf text, blockers;
+    struct base_event e;
+    shoal_status st = SHOAL_E_NOMEM;
+    base_buf_init(&text, s->alloc, SIM_EVENT_MAX / 8);
+    base_buf_init(&blockers, s->alloc, SIM_EVENT_MAX / 8);
+    why_parts(s, &why, &text, &blockers);
+    if (base_buf_status(&text) == SHOAL_OK && base_buf_status(&blockers) == SHOAL_OK) {
+        base_event_init(&e, s->now_s, "job.waiting");
+        base_event_str(&e, "job", s->trace->jobs[s->jobs[index]->id].name);
+        base_event_str(&e, "reason", sched_reason_name((enum sched_reason)why.reason));
+        base_event_str(&e, "text", text.data);
+        base_event_raw(&e, "blockers", blockers.data);
+        st = emit(s, &e);
+    } else {
+        st = base_err_nomem(s->err, "writing an event");
+    }
+    base_buf_fini(&text);
+    base_buf_fini(&blockers);
+    return st;
+}
+
+/* One more entry of result->why; the array is closed at the end of the story. */
+static void why_entry(struct sim_state *s, const struct sched_why *why, const char *text,
+                      const char *blockers)
+{
+    struct base_buf *out = &s->result->why;
+
+    if (s->why_count == SIM_WHY_MAX)
+        return;
+    base_buf_puts(out, s->why_count++ == 0 ? "[{\"t\":" : ",{\"t\":");
+    base_json_f64(out, s->now_s);
+    base_buf_puts(out, ",\"reason\":");
+    base_buf_json_string(out, sched_reason_name((enum sched_reason)why->reason));
+    base_buf_puts(out, ",\"text\":");
+    base_buf_json_string(out, text);
+    base_buf_printf(out, ",\"blockers\":%s}", blockers);
+}
+
 void sim_journal_why(struct sim_state *s, size_t index)
 {
     struct sched_why why = sched_plan_why(s->plan, index, true);
+    struct base_buf text, blockers;
 
-    if (why.reason == SCHED_WHY_NONE) {
+    if (why.reason == SCHED_WHY_NONE)
         s->story_reasons = 0;
-    } else if ((s->story_reasons >> why.reason & 1) ==
-               0) { /* each reason once per wait: they alternate */
-        s->story_reasons |= 1u << why.reason;
+    if (why.reason == SCHED_WHY_NONE || (s->story_reasons >> why.reason & 1) != 0)
+        return; /* each reason once per wait: they alternate */
+    s->story_reasons |= 1u << why.reason;
+    base_buf_init(&text, s->alloc, SIM_EVENT_MAX / 8);
+    base_buf_init(&blockers, s->alloc, SIM_EVENT_MAX / 8);
+    why_parts(s, &why, &text, &blockers);
+    if (base_buf_status(&text) == SHOAL_OK && base_buf_status(&blockers) == SHOAL_OK) {
         story_time(s, s->now_s);
-        base_buf_printf(&s->result->story,
-                        "waits (%s): ", sched_reason_name((enum sched_reason)why.reason));
-        sched_why_text(&why, why.kind == UINT16_MAX ? NULL : s->cluster->kinds[why.kind].name,
-                       job_name, (void *)s->trace, &s->result->story);
-        base_buf_puts(&s->result->story, "\n");
+        base_buf_printf(&s->result->story, "waits (%s): %s\n",
+                        sched_reason_name((enum sched_reason)why.reason), text.data);
+        why_entry(s, &why, text.data, blockers.data);
+    } else {
+        s->result->story.status = SHOAL_E_NOMEM; /* read once at the end */
     }
+    base_buf_fini(&text);
+    base_buf_fini(&blockers);
 }
 
 void sim_journal_story_end(struct sim_state *s)
@@ -166,6 +233,7 @@ void sim_journal_story_end(struct sim_state *s)
     struct base_buf *out = &s->result->story;
     char a[32], b[32], c[32];
 
+    base_buf_puts(&s->result->why, s->why_count == 0 ? "[]" : "]");
     if (r->outcome == SIM_REJECTED)
         return;
     base_buf_printf(out, "%s took %s: %s waiting", t->name,

@@ -1,8 +1,8 @@
 /* metrics.c - the figures at the end of a run.
  *
  * Finish-time fairness of a job: rho = completion time / time alone on a 1/n share of the cluster,
- * n being the mean number of live jobs over its life. The share is of every kind: for N_j GPUs of
- * kind j and a gang of z, the job runs there min(1, N_j / (n z)) of the time, rows scaled so that
+ * n being the mean number of live jobs over its life. The share is of every kind it accepts: for N_j
+ * GPUs of kind j and a gang of z, the job runs there min(1, N_j / (n z)) of the time, rows scaled so that
  * no job runs more than all the time (Gavel's "isolated" allocation, OSDI 2020). rho <= 1 for
  * everyone is the sharing incentive of Themis (NSDI 2020). A job that is alone also waits for its
  * first round and pays its first start; the published definitions leave both out, which makes every
@@ -45,6 +45,8 @@ double sim_alone_s(const struct sim_state *s, const struct sim_job *job, double 
     double share[SCHED_KINDS_MAX], sum = 0, rate = 0;
 
     for (uint32_t k = 0; k < s->cluster->kind_count; k++) {
+        if ((job->kinds >> k & 1) == 0)
+            continue;
         share[k] = s->cluster->kinds[k].gpus / (n * job->gpus);
         sum += share[k];
     }
@@ -103,7 +105,7 @@ shoal_status sim_metrics_finish(struct sim_state *s)
     struct sim_result *r = s->result;
     struct sim_metrics *m = &r->metrics;
     size_t count = r->trace->job_count, n = 0;
-    double sum = 0, wait = 0, last = 0;
+    double sum = 0, wait = 0, last = s->origin_s;
     double *jct = base_malloc(s->alloc, (count + 1) * sizeof *jct);
 
     if (jct == NULL)
@@ -129,7 +131,7 @@ shoal_status sim_metrics_finish(struct sim_state *s)
     m->p99_jct_s = percentile(jct, n, 0.99);
     base_free(s->alloc, jct);
 
-    m->makespan_s = last;
+    m->makespan_s = last - s->origin_s;
     m->avg_wait_s = n + m->failed > 0 ? wait / (double)(n + m->failed) : NAN;
     m->utilization = s->up_last_gpu_s > 0 ? s->held_gpu_s / s->up_last_gpu_s : 0;
     if (s->unpriced)

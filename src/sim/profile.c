@@ -182,7 +182,6 @@ struct point {
     uint64_t placement;
     uint32_t nodes, gpus;
     double local, step_s, sync_s;
-    uint32_t weight; /* rows behind it */
 };
 
 static int compare_points(const void *a, const void *b)

@@ -17,7 +17,7 @@ enum { SAMPLES = 2048, SEGMENTS_MAX = 200000 };
 
 struct sim_recorder {
     const struct base_alloc *alloc;
-    double step_s;
+    double origin_s, step_s;
     double
         *sums[SCHED_KINDS_MAX + 2]; /* busy per kind, waiting, running: value x seconds, per step */
     uint32_t series_count;
@@ -34,6 +34,7 @@ shoal_status sim_recorder_new(struct sim_state *s, struct sim_recorder **out)
     if (r == NULL)
         return SHOAL_E_NOMEM;
     r->alloc = s->alloc;
+    r->origin_s = s->origin_s;
     r->step_s = s->opts->round_s;
     r->series_count = s->cluster->kind_count + 2;
     r->node_rows = base_calloc(s->alloc, s->cluster->node_count, sizeof *r->node_rows);
@@ -79,6 +80,8 @@ static void spread(struct sim_recorder *r, uint32_t series, double value, double
 {
     if (value == 0)
         return;
+    from_s -= r->origin_s;
+    to_s -= r->origin_s;
     for (size_t k = (size_t)(from_s / r->step_s); k < SAMPLES && from_s < to_s; k++) {
         double end = (double)(k + 1) * r->step_s;
         end = end < to_s ? end : to_s;
@@ -111,7 +114,7 @@ void sim_record_stretch(struct sim_state *s, double to_s)
 
     if (r == NULL || to_s <= s->now_s)
         return;
-    while (to_s > SAMPLES * r->step_s)
+    while (to_s - r->origin_s > SAMPLES * r->step_s)
         halve(r);
     double running = 0;
     double busy[SCHED_KINDS_MAX] = {0};
@@ -175,8 +178,11 @@ void sim_record_start(struct sim_state *s, struct sim_active *a)
                                     : lowest_rows(r->node_rows[node], al->places[i].gpus);
         r->node_shared[node] |= rows & r->node_rows[node];
         r->node_rows[node] |= rows;
-        r->segments[r->segment_count++] = (struct sim_segment){
-            .from_s = s->now_s, .to_s = -1, .rows = rows, .job = a->job.id, .node = node};
+        r->segments[r->segment_count++] = (struct sim_segment){.from_s = s->now_s - r->origin_s,
+                                                               .to_s = -1,
+                                                               .rows = rows,
+                                                               .job = a->job.id,
+                                                               .node = node};
     }
 }
 
@@ -189,7 +195,7 @@ void sim_record_stop(struct sim_state *s, struct sim_active *a, double when_s)
     for (uint32_t i = 0; i < a->job.alloc.place_count; i++) {
         struct sim_segment *g = &r->segments[a->segment - 1 + i];
         uint64_t *rows = &r->node_rows[g->node], *shared = &r->node_shared[g->node];
-        g->to_s = when_s;
+        g->to_s = when_s - r->origin_s;
         *rows &= ~(g->rows & ~*shared);
         *shared &= ~g->rows;
     }

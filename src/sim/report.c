@@ -74,7 +74,7 @@ static void write_setting(const struct sim_report_page *page)
                         most == 1 ? "" : "s");
         if (least != most)
             base_buf_printf(out, " to %u GPUs", most);
-        double last_s = trace->jobs[trace->job_count - 1].submit_s;
+        double last_s = trace->jobs[trace->job_count - 1].submit_s - trace->jobs[0].submit_s;
         if (last_s > 0)
             base_buf_printf(out, ", submitted over %s",
                             sim_report_duration(last_s, text, sizeof text));
@@ -152,14 +152,14 @@ static shoal_status write_repeat(const struct sim_report_page *page)
     fact_open(out, "Version");
     base_buf_puts(out, "shoal " SHOAL_VERSION);
     fact_close(out);
-    double wall_s = 0;
+    double cpu_s = 0;
     uint64_t job_rounds = 0;
     for (size_t i = 0; i < page->count; i++) {
-        wall_s += page->results[i]->metrics.wall_s;
+        cpu_s += page->results[i]->metrics.cpu_s;
         job_rounds += page->results[i]->metrics.job_rounds;
     }
-    fact_open(out, "Simulated in");
-    base_buf_puts(out, sim_report_duration(wall_s, text, sizeof text));
+    fact_open(out, page->count > 1 ? "CPU time, all policies" : "CPU time");
+    base_buf_puts(out, sim_report_duration(cpu_s, text, sizeof text));
     fact_close(out);
     fact_open(out, "Decisions about a job");
     base_buf_puts(out, base_format_count(job_rounds, text, sizeof text));
@@ -179,7 +179,7 @@ static double find_span(const struct sim_report_page *page)
             span = fmax(span, result->metrics.makespan_s);
         for (size_t job = 0; job < page->trace->job_count; job++)
             if (isfinite(result->jobs[job].finish_s))
-                span = fmax(span, result->jobs[job].finish_s);
+                span = fmax(span, result->jobs[job].finish_s - result->origin_s);
     }
     if (span > 0)
         return span;

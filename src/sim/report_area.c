@@ -17,14 +17,14 @@ void sim_report_picture_open(struct base_buf *out, const struct sim_result *resu
 {
     char text[64];
     base_buf_puts(out, "<div class=\"occ\"><div class=\"head\"><h3>");
-    sim_report_name(out, result->policy, SIM_REPORT_NAME_CHARS);
+    sim_report_policy(out, result);
     base_buf_printf(out, "</h3><span class=\"dim small\">%s busy",
                     sim_report_percent(result->metrics.utilization, text, sizeof text));
     base_buf_printf(out, ", done after %s%s</span></div><div class=\"plot lanes\">",
                     sim_report_duration(result->metrics.makespan_s, text, sizeof text), note);
     sim_report_svg_open(out, height + 26);
     base_buf_puts(out, "Cluster occupancy over time under ");
-    sim_report_name(out, result->policy, SIM_REPORT_NAME_CHARS);
+    sim_report_name(out, result->policy, SIM_REPORT_POLICY_CHARS);
     base_buf_printf(out, ": %s of GPU time held, the last job ends after ",
                     sim_report_percent(result->metrics.utilization, text, sizeof text));
     base_buf_puts(out, sim_report_duration(result->metrics.makespan_s, text, sizeof text));

@@ -17,7 +17,7 @@ static void head_row(const struct sim_report_page *page, const char *first)
     base_buf_printf(page->out, "<thead><tr><th scope=\"col\">%s</th>", first);
     for (size_t i = 0; i < page->count; i++) {
         base_buf_puts(page->out, "<th scope=\"col\" class=\"r\">");
-        sim_report_name(page->out, page->results[i]->policy, SIM_REPORT_NAME_CHARS);
+        sim_report_policy(page->out, page->results[i]);
         base_buf_puts(page->out, "</th>");
     }
     base_buf_puts(page->out, "</tr></thead><tbody>");
@@ -138,7 +138,7 @@ static void time_chart(const struct sim_report_page *page, bool running,
         page->out, "Jobs %s over time, one line per policy. The highest is %s, after %s, under ",
         running ? "running" : "waiting", sim_report_number(peak[0], text[0], sizeof text[0]),
         sim_report_duration(peak[1], text[1], sizeof text[1]));
-    sim_report_name(page->out, page->results[who]->policy, SIM_REPORT_NAME_CHARS);
+    sim_report_name(page->out, page->results[who]->policy, SIM_REPORT_POLICY_CHARS);
     sim_report_svg_label_done(page->out);
     sim_report_svg_chart(page->out, &chart);
     sim_report_svg_close(page->out);
@@ -281,7 +281,7 @@ static void cdf_label(const struct sim_report_page *page, const struct sorted *a
     for (size_t i = 0; i < page->count; i++) {
         char text[64];
         base_buf_puts(page->out, i == 0 ? " " : ", ");
-        sim_report_name(page->out, page->results[i]->policy, SIM_REPORT_NAME_CHARS);
+        sim_report_name(page->out, page->results[i]->policy, SIM_REPORT_POLICY_CHARS);
         base_buf_printf(page->out, " %s",
                         fairness ? sim_report_percent(share_above(&all[i], 1), text, sizeof text)
                                  : sim_report_duration(quantile(&all[i], 0.5), text, sizeof text));

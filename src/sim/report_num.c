@@ -163,7 +163,8 @@ static size_t utf8_size(const unsigned char *s)
     return n;
 }
 
-void sim_report_name(struct base_buf *out, const char *name, size_t chars)
+/* `breaks`: a line may break after each colon. */
+static void write_name(struct base_buf *out, const char *name, size_t chars, bool breaks)
 {
     const unsigned char *s = (const unsigned char *)(name != NULL ? name : "");
     for (size_t n = 0; *s != 0; n++) {
@@ -175,8 +176,20 @@ void sim_report_name(struct base_buf *out, const char *name, size_t chars)
         char one[5] = {0};
         memcpy(one, s, size);
         base_buf_html(out, size == 0 ? "\xef\xbf\xbd" : one);
+        if (breaks && one[0] == ':')
+            base_buf_puts(out, "<wbr>");
         s += size == 0 ? 1 : size;
     }
+}
+
+void sim_report_name(struct base_buf *out, const char *name, size_t chars)
+{
+    write_name(out, name, chars, false);
+}
+
+void sim_report_policy(struct base_buf *out, const struct sim_result *result)
+{
+    write_name(out, result->policy, SIM_REPORT_POLICY_CHARS, true);
 }
 
 size_t sim_report_name_chars(const char *name, size_t chars)

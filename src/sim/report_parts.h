@@ -14,8 +14,9 @@ enum {
     SIM_REPORT_POINTS_MAX = 240, /* of one line in a chart */
     SIM_REPORT_TABLE_ROWS = 20,  /* of a "show as table" */
     SIM_REPORT_WIDTH = 1000,     /* user units of a plot, stretched to the width there is */
-    SIM_REPORT_COLOURS = 7,      /* the kinds of UX section 6, the last one grey */
-    SIM_REPORT_NAME_CHARS = 40   /* longest name shown; longer ones end in an ellipsis */
+    SIM_REPORT_COLOURS = 7,      /* that tell kinds apart, the last one grey */
+    SIM_REPORT_NAME_CHARS = 40,  /* longest name shown; longer ones end in an ellipsis */
+    SIM_REPORT_POLICY_CHARS = 80 /* longest policy with its knobs */
 };
 
 /* The best and the worst result in one metric; ties go to the earlier one. `valid` results have a
@@ -56,6 +57,9 @@ const char *sim_report_ms(double ms, char *buf, size_t size);
 /* A name from data, escaped, cut after `chars` characters with an ellipsis. Never splits a
  * character; bytes that are not UTF-8 and control characters become U+FFFD. */
 void sim_report_name(struct base_buf *out, const char *name, size_t chars);
+/* The policy's label, "las:quantum=30m:relax=10m", as text of the page (not of an attribute or a
+ * picture): lines may break after its colons. */
+void sim_report_policy(struct base_buf *out, const struct sim_result *result);
 /* Characters the name takes on the page when cut after `chars`. */
 size_t sim_report_name_chars(const char *name, size_t chars);
 /* Completion time of one job of a result; NAN unless it finished. */

@@ -92,8 +92,8 @@ const char sim_report_style[] =
     "summary{color:var(--accent);cursor:pointer;width:max-content;padding:4px 0}\n"
     "details table{width:auto;margin-top:4px}details td,details th{padding:3px 0 3px 20px}\n"
     "details td:first-child{color:var(--dim)}.scroll{overflow-x:auto}\n"
-    ".row{display:grid;grid-template-columns:150px minmax(0,1fr) 72px;gap:4px 16px;align-items:center}\n"
-    ".row+.row{margin-top:8px}.row b{overflow-wrap:anywhere;font-weight:550}\n"
+    ".row{display:grid;grid-template-columns:190px minmax(0,1fr) 72px;gap:4px 16px;align-items:center}\n"
+    ".row+.row{margin-top:8px}.row b{overflow-wrap:break-word;min-width:0;font-weight:550}\n"
     ".row svg{display:block;width:100%}\n"
     /* the end */
     ".cmd{background:var(--sunk);border-radius:6px;padding:10px 12px;overflow-wrap:anywhere;white-space:pre-wrap}\n"

@@ -373,7 +373,7 @@ void sim_report_legend(const struct sim_report_page *page)
                         "s%zu d%zu\" d=\"M0 4H28\"/>"
                         "</svg><b>",
                         i % SIM_REPORT_COLOURS, (i + i / SIM_REPORT_COLOURS) % SIM_REPORT_COLOURS);
-        sim_report_name(page->out, page->results[i]->policy, SIM_REPORT_NAME_CHARS);
+        sim_report_policy(page->out, page->results[i]);
         base_buf_puts(page->out, "</b></li>");
     }
     base_buf_puts(page->out, "</ul>\n");

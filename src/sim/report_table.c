@@ -29,7 +29,7 @@ static const struct column {
     {"unfair", "share of jobs worse off than with an equal share", SIM_METRIC_UNFAIR, SHARE, false},
     {"busy", "share of GPU time that was held", SIM_METRIC_BUSY, SHARE, true},
     {"avg wait", "mean time without GPUs", SIM_METRIC_AVG_WAIT, DURATION, false},
-    {"restarts", "times a job was stopped and started again", SIM_METRIC_RESTARTS, COUNT, false},
+    {"restarts", "starts of a job after its first", SIM_METRIC_RESTARTS, COUNT, false},
     {"cost", "price of the GPU time held", SIM_METRIC_COST, USD, false},
     {"decision", "median time of one decision", SIM_METRIC_DECISION, MS, false},
 };
@@ -123,7 +123,7 @@ void sim_report_comparison(const struct sim_report_page *page)
     base_buf_puts(out, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < page->count; i++) {
         base_buf_puts(out, "<tr><th scope=\"row\">");
-        sim_report_name(out, page->results[i]->policy, SIM_REPORT_NAME_CHARS);
+        sim_report_policy(out, page->results[i]);
         base_buf_puts(out, "</th>");
         for (size_t c = 0; c < BASE_COUNT(columns); c++)
             if (ranked[c].shown)
@@ -142,17 +142,20 @@ static const struct reason {
     unsigned colour; /* of the seven kinds; 6 for all that are rare */
     const char *name, *meaning;
 } reasons[] = {
-    {SCHED_WHY_CAPACITY, 1, "capacity", "no GPU was free that it can use"},
-    {SCHED_WHY_GANG, 4, "gang", "some were free, fewer than it needs at once"},
-    {SCHED_WHY_LOCALITY, 3, "locality", "enough were free, but not close together"},
-    {SCHED_WHY_FAIR_SHARE, 0, "fair share", "the policy put others first"},
-    {SCHED_WHY_NEXT_ROUND, 2, "next round", "decisions are made once per round"},
+    {SCHED_WHY_CAPACITY, 1, "capacity", "of the GPUs it can use, none was free"},
+    {SCHED_WHY_GANG, 4, "gang", "some were free, fewer than it asks for at once"},
+    {SCHED_WHY_LOCALITY, 3, "locality",
+     "enough were free, but not where its placement rules allow"},
+    {SCHED_WHY_FAIR_SHARE, 0, "fair share",
+     "jobs that come before it under the policy hold the GPUs or wait for them"},
+    {SCHED_WHY_NEXT_ROUND, 2, "next round",
+     "decisions are made once per round; the next one looks at it"},
     {SCHED_WHY_LIMIT, 5, "limit", "a limit was reached"},
     {SCHED_WHY_DEADLINE_SLACK, 6, "deadline slack", "its deadline leaves time"},
     {SCHED_WHY_PRICE, 6, "price", "waits for a lower price"},
     {SCHED_WHY_HELD, 6, "held", "held back by its owner"},
     {SCHED_WHY_DEPENDENCY, 6, "dependency", "waits for another job"},
-    {SCHED_WHY_IMPOSSIBLE, 6, "impossible", "asks for what does not exist here"},
+    {SCHED_WHY_IMPOSSIBLE, 6, "impossible", "asks for more at once than this cluster has"},
     {SCHED_WHY_NONE, 6, "not stated", "the policy gave no reason"},
 };
 
@@ -197,10 +200,10 @@ static void waiting_bar(const struct sim_report_page *page, const struct sim_res
     struct base_buf *out = page->out;
     char text[64];
     base_buf_puts(out, "<div class=\"row\"><b>");
-    sim_report_name(out, result->policy, SIM_REPORT_NAME_CHARS);
+    sim_report_policy(out, result);
     base_buf_puts(out, "</b>");
     sim_report_svg_open(out, 22);
-    sim_report_name(out, result->policy, SIM_REPORT_NAME_CHARS);
+    sim_report_name(out, result->policy, SIM_REPORT_POLICY_CHARS);
     base_buf_puts(out, ": waiting per job:");
     for (size_t r = 0; r < BASE_COUNT(reasons); r++)
         if (reason_s(result, &reasons[r]) > 0)
@@ -254,7 +257,7 @@ static void waiting_table(const struct sim_report_page *page)
     for (size_t i = 0; i < page->count; i++) {
         char text[64];
         base_buf_puts(out, "<tr><td>");
-        sim_report_name(out, page->results[i]->policy, SIM_REPORT_NAME_CHARS);
+        sim_report_policy(out, page->results[i]);
         base_buf_puts(out, "</td>");
         for (size_t r = 0; r < BASE_COUNT(reasons); r++)
             if (reason_seen(page, &reasons[r]))
@@ -327,7 +330,7 @@ static void worst_panel(const struct sim_report_page *page, size_t index, const 
         "<section class=\"panel\" aria-labelledby=\"h-%s\"><div class=\"head\"><h2 id=\"h-%s\">",
         id, id);
     base_buf_puts(out, count == WORST ? "The ten jobs worst off under " : "Jobs worst off under ");
-    sim_report_name(out, result->policy, SIM_REPORT_NAME_CHARS);
+    sim_report_policy(out, result);
     base_buf_printf(out, "</h2><span class=\"dim small\">%s</span></div>\n", note);
     if (count == 0) {
         base_buf_puts(out, "<p>No job finished.</p>");
@@ -350,7 +353,8 @@ static void worst_panel(const struct sim_report_page *page, size_t index, const 
             out,
             "</td><td class=\"r\">%u</td><td class=\"r hide\">%s</td><td class=\"r\">%s</td>"
             "<td class=\"r\">%s</td><td class=\"r hide\">%u</td><td class=\"r\">%.2f</td></tr>\n",
-            job->gpus, sim_report_duration(job->submit_s, text[0], sizeof text[0]),
+            job->gpus,
+            sim_report_duration(job->submit_s - result->origin_s, text[0], sizeof text[0]),
             sim_report_duration(row->wait_s, text[1], sizeof text[1]),
             sim_report_duration(sim_report_jct(result, jobs[i]), text[2], sizeof text[2]),
             row->starts, (double)row->rho);

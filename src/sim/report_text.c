@@ -2,19 +2,21 @@
  * expense.
  *
  * One sentence per question, in a fixed order; a question without an interesting answer has no
- * sentence. Differences under one percent are called none. Tests: tests/unit/sim/test_report.c. */
+ * sentence. Differences under one percent are called none, and "every policy" is said only where all
+ * show the same figure. Tests: tests/unit/sim/test_report.c. */
 #include "sim/report_parts.h"
 
 #include "base/text.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const double same = 0.01; /* relative difference that is not worth a word */
 
 static void bold_policy(const struct sim_report_page *page, size_t index)
 {
     base_buf_puts(page->out, "<b>");
-    sim_report_name(page->out, page->results[index]->policy, SIM_REPORT_NAME_CHARS);
+    sim_report_policy(page->out, page->results[index]);
     base_buf_puts(page->out, "</b>");
 }
 
@@ -34,6 +36,16 @@ static bool differs(const struct sim_report_rank *rank)
 {
     return rank->valid > 1 &&
            fabs(rank->worst_value - rank->best_value) > same * fabs(rank->worst_value);
+}
+
+typedef const char *format_fn(double value, char *buf, size_t size);
+
+/* Whether all results that have the metric show the same text for it. */
+static bool reads_alike(const struct sim_report_rank *rank, format_fn *format)
+{
+    char best[64], worst[64];
+    return strcmp(format(rank->best_value, best, sizeof best),
+                  format(rank->worst_value, worst, sizeof worst)) == 0;
 }
 
 /* "2.3× " or "18 % ": how much less the lower is than the higher. */
@@ -194,7 +206,7 @@ static void say_unfair(const struct sim_report_page *page)
         return;
     put_percent(page, unfair.best_value);
     base_buf_puts(out, " of jobs are worse off than with an equal share");
-    if (page->count > 1 && unfair.worst_value - unfair.best_value > same) {
+    if (page->count > 1 && !reads_alike(&unfair, sim_report_percent)) {
         base_buf_puts(out, " under ");
         bold_policy(page, unfair.best);
         base_buf_puts(out, ", ");
@@ -227,7 +239,10 @@ static void say_cluster(const struct sim_report_page *page)
     } else {
         base_buf_puts(out, "The last job ends after ");
         put_duration(page, makespan.best_value);
-        base_buf_puts(out, page->count > 1 ? " under every policy" : "");
+        if (page->count > 1)
+            base_buf_puts(out, reads_alike(&makespan, sim_report_duration)
+                                   ? " under every policy"
+                                   : " or at most one percent later");
     }
     if (busy.valid > 0) {
         base_buf_puts(out, "; until then GPUs are busy ");
@@ -248,6 +263,8 @@ static void say_cluster(const struct sim_report_page *page)
     base_buf_puts(out, ". ");
 }
 
+/* Restarts are all starts of a job after its first, whatever stopped it. What is lost is the time
+ * they take and, where nodes or jobs fail, work that was undone or given up. */
 static void say_restarts(const struct sim_report_page *page)
 {
     struct sim_report_rank restarts = sim_report_rank_by(page, SIM_METRIC_RESTARTS, false);
@@ -256,20 +273,22 @@ static void say_restarts(const struct sim_report_page *page)
         return;
     const struct sim_metrics *m = &page->results[restarts.worst]->metrics;
     char text[64];
+    base_buf_puts(out, "Under ");
     bold_policy(page, restarts.worst);
-    base_buf_printf(out, " stops and restarts jobs %s times",
-                    base_format_count(m->restarts, text, sizeof text));
+    base_buf_printf(out, " jobs are restarted %s time%s",
+                    base_format_count(m->restarts, text, sizeof text), m->restarts == 1 ? "" : "s");
     if (isfinite(m->lost_gpu_s) && m->lost_gpu_s > 0)
-        base_buf_printf(out, " and loses %s GPU-hours by it",
-                        sim_report_number(m->lost_gpu_s / 3600, text, sizeof text));
-    if (page->count > 1) {
-        base_buf_puts(out, "; ");
+        base_buf_printf(out, " and %s GPU-hours are lost to restarts%s",
+                        sim_report_number(m->lost_gpu_s / 3600, text, sizeof text),
+                        m->node_failures + m->job_failures > 0 ? " and failures" : "");
+    if (restarts.worst_value > restarts.best_value) {
+        base_buf_puts(out, ", under ");
         bold_policy(page, restarts.best);
         if (restarts.best_value < 1)
-            base_buf_puts(out, " never does");
+            base_buf_puts(out, " none is");
         else
-            base_buf_printf(out, " does %s times",
-                            sim_report_number(restarts.best_value, text, sizeof text));
+            base_buf_printf(out, " %s times",
+                            base_format_count((uint64_t)restarts.best_value, text, sizeof text));
     }
     base_buf_puts(out, ". ");
 }
@@ -283,7 +302,7 @@ static void say_waiting(const struct sim_report_page *page)
         {SCHED_WHY_NEXT_ROUND, "for the next round"},
         {SCHED_WHY_GANG, "for enough GPUs at once"},
         {SCHED_WHY_LOCALITY, "for GPUs that are close together"},
-        {SCHED_WHY_FAIR_SHARE, "because the policy puts others first"},
+        {SCHED_WHY_FAIR_SHARE, "because jobs that come first under the policy hold the GPUs"},
         {SCHED_WHY_CAPACITY, "because no usable GPU is free"},
         {SCHED_WHY_PRICE, "for a lower price"},
         {SCHED_WHY_LIMIT, "because of a limit"},

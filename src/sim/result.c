@@ -14,5 +14,6 @@ void sim_result_free(struct sim_result *result)
     base_free(alloc, result->series.running);
     base_free(alloc, result->segments);
     base_buf_fini(&result->story);
+    base_buf_fini(&result->why);
     base_free(alloc, result);
 }

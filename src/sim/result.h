@@ -15,6 +15,8 @@ enum sim_outcome {
     SIM_REJECTED /* can never run here */
 };
 
+enum { SIM_WHY_MAX = 1000 };
+
 struct sim_job_result {
     double start_s;  /* first start; NAN when it never ran */
     double finish_s; /* NAN when rejected */
@@ -30,13 +32,16 @@ struct sim_job_result {
 
 struct sim_metrics {
     uint64_t jobs, finished, failed, rejected;
-    double avg_jct_s, p50_jct_s, p99_jct_s, makespan_s;
+    double avg_jct_s, p50_jct_s, p99_jct_s;
+    double makespan_s;                       /* from origin_s to the last end */
     double avg_rho, worst_rho, unfair_share; /* share of jobs with rho > 1 */
     double avg_wait_s;
     double wait_by_reason_s[SCHED_WHY_COUNT]; /* job-seconds */
     double utilization; /* GPU-seconds held / GPU-seconds of live nodes up to the last finish */
-    double lost_gpu_s;  /* held but wasted: restarts, and work lost to failures */
-    double cost_usd;    /* NAN when a kind used has no price */
+    double
+        lost_gpu_s;  /* held but wasted: restarts after the first start, work lost to failures, and
+                           all work of jobs that gave up */
+    double cost_usd; /* NAN when a kind used has no price */
     uint64_t rounds, restarts, job_rounds; /* job_rounds: sum over rounds of live jobs */
     double decision_ms_p50, decision_ms_p99, decision_s;
     double wall_s, cpu_s;
@@ -44,7 +49,7 @@ struct sim_metrics {
     uint32_t worst_rho_job; /* index into the trace's jobs, SIM_NONE */
 };
 
-/* Means over equal steps of time from 0; the step doubles when the record is full. */
+/* Means over equal steps of time from origin_s on; the step doubles when the record is full. */
 struct sim_series {
     double step_s;
     size_t count;
@@ -53,7 +58,7 @@ struct sim_series {
     float *running;               /* jobs */
 };
 
-/* A job on one node: `rows` are the GPU rows of the node it is drawn on. */
+/* A job on one node, in seconds since origin_s: `rows` are the GPU rows of the node it is drawn on. */
 struct sim_segment {
     double from_s, to_s;
     uint64_t rows;
@@ -65,7 +70,10 @@ struct sim_result {
     const struct base_alloc *alloc;
     const struct sim_trace *trace;
     const struct sched_cluster *cluster;
-    char policy[64]; /* label: name, with knobs that were set */
+    char policy[256]; /* label, as it may be typed: "las:quantum=30m:relax=10m"; "..." when cut */
+    /* Begin of the round of the first submission. The makespan, series, segments and story count
+     * from here; the times of jobs and of the event log are those of the trace. */
+    double origin_s;
     struct sim_metrics metrics;
     struct sim_job_result *jobs; /* one per job of the trace */
     struct sim_series series;    /* step_s 0: not recorded */
@@ -73,6 +81,9 @@ struct sim_result {
     size_t segment_count;
     bool segments_cut;     /* there were more than the record holds: do not draw them */
     struct base_buf story; /* text about one job, when asked for */
+    /* Why that job waited, as a JSON array in order of time, the first SIM_WHY_MAX changes:
+     * [{"t":60,"reason":"gang","text":"...","blockers":[{"job":"a","gpus":4}]}] */
+    struct base_buf why;
 };
 
 void sim_result_free(struct sim_result *result);

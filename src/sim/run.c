@@ -19,6 +19,8 @@
 
 enum { STORY_MAX = 64 << 20, GAIN_ROUNDS = 1000 };
 
+static const double ROUND_MIN_S = 1e-3, ROUND_MAX_S = 1e7;
+
 void sim_opts_init(struct sim_opts *opts)
 {
     *opts = (struct sim_opts){
@@ -46,6 +48,12 @@ static struct sim_active *active_new(struct sim_state *s)
     return a;
 }
 
+static void count_done(struct sim_state *s)
+{
+    if (s->opts->done != NULL)
+        atomic_fetch_add_explicit(s->opts->done, 1, memory_order_relaxed);
+}
+
 static shoal_status reject(struct sim_state *s, uint32_t index)
 {
     const struct sim_job *t = &s->trace->jobs[index];
@@ -54,6 +62,7 @@ static shoal_status reject(struct sim_state *s, uint32_t index)
     s->result->jobs[index] = (struct sim_job_result){
         .start_s = NAN, .finish_s = NAN, .rho = NAN, .outcome = SIM_REJECTED};
     s->result->metrics.rejected++;
+    count_done(s);
     return sim_journal_job(s, t->submit_s, "job.rejected", &a, "impossible");
 }
 
@@ -89,6 +98,7 @@ static shoal_status arrive(struct sim_state *s)
     a->since_s = t->submit_s;
     a->reason = SCHED_WHY_NEXT_ROUND;
     a->fail_at_run_s = INFINITY;
+    a->checkpoint_due_s = s->opts->checkpoint_s;
     integrate_live(s, t->submit_s);
     a->live_integral = s->live_integral;
     s->live_count++;
@@ -112,7 +122,9 @@ void sim_release(struct sim_state *s, struct sim_active *a, double when_s)
 void sim_rollback(struct sim_state *s, struct sim_active *a)
 {
     s->result->metrics.lost_gpu_s += a->at_risk_gpu_s;
+    a->worked_gpu_s -= a->at_risk_gpu_s;
     a->at_risk_gpu_s = 0;
+    s->undone += (a->job.progress - a->checkpoint) / a->job.model.work;
     a->job.progress = a->checkpoint;
 }
 
@@ -139,9 +151,10 @@ static shoal_status end_job(struct sim_state *s, struct sim_active *a)
     s->result->metrics.cost_usd += a->usd;
     if (a->job.id == s->opts->story_job)
         s->story_usd = a->unpriced ? NAN : a->usd;
+    if (a->failed)
+        s->result->metrics.lost_gpu_s += a->worked_gpu_s;
     sim_release(s, a, when);
-    if (s->opts->done != NULL)
-        atomic_fetch_add_explicit(s->opts->done, 1, memory_order_relaxed);
+    count_done(s);
     return sim_journal_job(s, when, a->failed ? "job.failed" : "job.finished", a,
                            a->failed ? sim_fault_name(a->fail_class) : NULL);
 }
@@ -220,8 +233,9 @@ static shoal_status stuck(struct sim_state *s)
     const struct sched_job *j = s->jobs[0];
 
     base_err(s->err, SHOAL_E_IMPOSSIBLE,
-             "policy '%s' leaves %zu jobs waiting on an idle cluster, first '%s' (%u GPUs)",
-             s->opts->policy->name, s->job_count, s->trace->jobs[j->id].name, j->gpus);
+             "policy '%s' leaves %zu job%s waiting on an idle cluster, first '%s' (%u GPU%s)",
+             s->opts->policy->name, s->job_count, s->job_count == 1 ? "" : "s",
+             s->trace->jobs[j->id].name, j->gpus, j->gpus == 1 ? "" : "s");
     base_err_hint(s->err, "allow it less locality: --set locality=anywhere, or --set relax=10m");
     return SHOAL_E_IMPOSSIBLE;
 }
@@ -269,36 +283,40 @@ static shoal_status decide(struct sim_state *s)
     return st;
 }
 
-/* Work can be undone as fast as it is made: a turn that is all restart, nodes that fail faster than
- * a gang can start. Such a run would never end, so from time to time the progress of all jobs
- * together must have grown. */
+/* Jobs can stand still for ever: a turn that is all restart, nodes that are never up together. Such a
+ * run would not end, so within a window in which any job could start and work, the work of all jobs
+ * together must have grown. Work that a failure undid counts: the next attempt may have more luck
+ * (faults.c ends the run of a job that can have none). */
 static shoal_status check_gain(struct sim_state *s)
 {
     const struct sim_opts *o = s->opts;
     double gain = 2.0 * (double)s->next_arrival -
-                  (double)s->job_count; /* an arrival counts 1, an end 1 in all */
-    bool first = s->gain_due_s == 0;
+                  (double)s->job_count + /* an arrival counts 1, an end 1 in all */
+                  s->undone;
 
     if (s->now_s < s->gain_due_s || s->job_count == 0)
         return SHOAL_OK;
     for (size_t i = 0; i < s->job_count; i++)
         gain += s->jobs[i]->progress / s->jobs[i]->model.work;
-    if (first || gain > s->gain) {
+    if (gain > s->gain) {
         double window_s = fmax(GAIN_ROUNDS * o->round_s, 3 * s->place.relax_s);
+        window_s = fmax(window_s, 4 * o->restart_s + 2 * o->lease_s);
         s->gain = gain;
         s->gain_due_s =
             s->now_s + (o->node_mtbf_s > 0 ? fmax(window_s, 100 * o->node_repair_s) : window_s);
         return SHOAL_OK;
     }
-    base_err(s->err, SHOAL_E_IMPOSSIBLE,
-             "at %.0f s no job gets on any more, %zu are left, first '%s' (%u GPUs)", s->now_s,
-             s->job_count, s->trace->jobs[s->jobs[0]->id].name, s->jobs[0]->gpus);
+    const struct sched_job *j = s->jobs[0];
+    base_err(
+        s->err, SHOAL_E_IMPOSSIBLE,
+        "under policy '%s' no job gets on any more at %.0f s, %zu %s left, first '%s' (%u GPU%s)",
+        o->policy->name, s->now_s, s->job_count, s->job_count == 1 ? "is" : "are",
+        s->trace->jobs[j->id].name, j->gpus, j->gpus == 1 ? "" : "s");
     if (o->restart_s >= o->round_s)
         base_err_hint(s->err, "a start takes a whole round; make --round longer than --restart");
     else if (o->node_mtbf_s > 0)
-        base_err_hint(
-            s->err,
-            "nodes fail faster than it can work; take --checkpoint more often, or fewer failures");
+        base_err_hint(s->err, "its nodes are hardly ever up together: fewer failures, a shorter "
+                              "--node-repair, or a larger cluster");
     return SHOAL_E_IMPOSSIBLE;
 }
 
@@ -320,21 +338,22 @@ static shoal_status loop(struct sim_state *s)
                 break;
             double at = ceil(s->trace->jobs[s->next_arrival].submit_s / round_s);
             k = at > k ? at : k;
+            sim_faults_skip(s, s->trace->jobs[s->next_arrival].submit_s);
         }
         double next_s = k * round_s;
-        while (st == SHOAL_OK && sim_faults_next_s(s) <= next_s) {
+        while (st == SHOAL_OK && sim_faults_next_s(s) <= next_s && !stopped(s)) {
             st = step_to(s, sim_faults_next_s(s));
             if (st == SHOAL_OK)
                 st = sim_faults_apply(s);
         }
+        if (st == SHOAL_OK && stopped(s))
+            st = base_err(s->err, SHOAL_E_CANCELLED, "stopped");
         if (st == SHOAL_OK)
             st = step_to(s, next_s);
         if (st == SHOAL_OK && s->job_count > 0)
             st = decide(s);
         if (st == SHOAL_OK)
             st = check_gain(s);
-        if (st == SHOAL_OK && stopped(s))
-            st = base_err(s->err, SHOAL_E_CANCELLED, "stopped");
         k++;
     }
     return st;
@@ -367,11 +386,26 @@ static shoal_status apply_sets(struct sim_state *s)
 
 static void label(struct sim_result *r, const struct sim_opts *opts)
 {
-    size_t at = (size_t)snprintf(r->policy, sizeof r->policy, "%s", opts->policy->name);
+    size_t size = sizeof r->policy;
+    size_t at = (size_t)snprintf(r->policy, size, "%s", opts->policy->name);
 
-    for (size_t i = 0; i < opts->set_count && at < sizeof r->policy; i++)
-        at += (size_t)snprintf(r->policy + at, sizeof r->policy - at, "%s%s", i == 0 ? " " : ",",
-                               opts->sets[i]);
+    for (size_t i = 0; i < opts->set_count && at < size; i++)
+        at += (size_t)snprintf(r->policy + at, size - at, ":%s", opts->sets[i]);
+    if (at >= size) { /* at a whole character */
+        size_t end = size - sizeof "...";
+        while (end > 0 && ((unsigned char)r->policy[end] & 0xc0) == 0x80)
+            end--;
+        memcpy(r->policy + end, "...", sizeof "...");
+    }
+}
+
+/* Begin of the round in which the first job comes. */
+static double first_round_s(const struct sim_trace *trace, double round_s)
+{
+    double first_s = trace->job_count > 0 ? trace->jobs[0].submit_s : 0;
+    double at = floor(first_s / round_s) * round_s;
+
+    return at > first_s ? at - round_s : at; /* by a rounding */
 }
 
 static shoal_status setup(struct sim_state *s)
@@ -394,6 +428,10 @@ static shoal_status setup(struct sim_state *s)
     s->result->trace = s->trace;
     s->result->cluster = s->cluster;
     base_buf_init(&s->result->story, s->alloc, STORY_MAX);
+    base_buf_init(&s->result->why, s->alloc, STORY_MAX);
+    s->origin_s = s->result->origin_s = first_round_s(s->trace, o->round_s);
+    s->now_s = s->up_since_s = s->live_since_s = s->origin_s;
+    s->gain_due_s = s->gain = -INFINITY;
     s->result->jobs = base_calloc(s->alloc, s->trace->job_count, sizeof *s->result->jobs);
     if (s->result->jobs == NULL)
         goto nomem;
@@ -437,19 +475,32 @@ static void teardown(struct sim_state *s)
     sim_result_free(s->result);
 }
 
-static shoal_status check_opts(const struct sim_opts *o, shoal_err *err)
+/* A time that is known and not negative. */
+static bool some_time(double seconds)
 {
-    if (!(o->round_s > 0 && o->round_s <= 1e7))
-        return base_err(err, SHOAL_E_INVAL, "a round takes between 0 and 1e7 seconds, not %g",
-                        o->round_s);
-    if (!(o->restart_s >= 0) || !(o->lease_s >= 0) || !(o->checkpoint_s >= 0))
+    return isfinite(seconds) && seconds >= 0;
+}
+
+static shoal_status check_opts(const struct sim_opts *o, const struct sim_trace *trace,
+                               shoal_err *err)
+{
+    if (!(o->round_s >= ROUND_MIN_S && o->round_s <= ROUND_MAX_S))
+        return base_err(err, SHOAL_E_INVAL, "a round takes between %g and %g seconds, not %g",
+                        ROUND_MIN_S, ROUND_MAX_S, o->round_s);
+    if (!some_time(o->restart_s) || !some_time(o->lease_s) || !some_time(o->checkpoint_s))
         return base_err(err, SHOAL_E_INVAL,
-                        "restart, lease and checkpoint times cannot be negative");
+                        "restart, lease and checkpoint times are finite and not negative");
     if (!(o->interference >= 0 && o->interference < 1))
         return base_err(err, SHOAL_E_INVAL, "interference is a share below 1, not %g",
                         o->interference);
-    if (!(o->node_mtbf_s >= 0) || (o->node_mtbf_s > 0 && !(o->node_repair_s > 0)))
-        return base_err(err, SHOAL_E_INVAL, "nodes that fail need a repair time above 0");
+    if (!some_time(o->node_mtbf_s) || !some_time(o->node_repair_s) ||
+        (o->node_mtbf_s > 0 && !(o->node_repair_s > 0)))
+        return base_err(
+            err, SHOAL_E_INVAL,
+            "nodes that fail need a finite time between failures and a repair time above 0");
+    if (o->story_job != SIM_NONE && o->story_job >= trace->job_count)
+        return base_err(err, SHOAL_E_INVAL, "the story of job %u is wanted, the trace has %zu",
+                        o->story_job, trace->job_count);
     return SHOAL_OK;
 }
 
@@ -466,7 +517,7 @@ shoal_status sim_run(shoal_env *env, const struct sim_trace *trace,
     uint64_t began = env_now_ns(env);
     double cpu = env_cpu_s(env);
 
-    shoal_status st = check_opts(opts, err);
+    shoal_status st = check_opts(opts, trace, err);
     if (st != SHOAL_OK)
         return st;
     st = setup(&s);
@@ -481,6 +532,8 @@ shoal_status sim_run(shoal_env *env, const struct sim_trace *trace,
         s.result->metrics.cpu_s = env_cpu_s(env) - cpu;
         sim_journal_story_end(&s);
         st = base_buf_status(&s.result->story);
+        if (st == SHOAL_OK)
+            st = base_buf_status(&s.result->why);
         if (st != SHOAL_OK)
             base_err(err, st, "cannot tell the story of job '%s': %s",
                      trace->jobs[opts->story_job].name, shoal_status_text(st));

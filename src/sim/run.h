@@ -17,7 +17,7 @@ struct sim_opts {
     const struct sched_policy *policy;
     const char *const *sets; /* "key=value" knobs: the policy's and the placement's */
     size_t set_count;
-    double round_s;   /* 60 */
+    double round_s;   /* 60; from 1e-3 to 1e7 */
     double restart_s; /* seconds a job needs after a start or move before it makes progress; 30 */
     double lease_s;   /* a job placed is not moved for this long; 0: until the next round */
     double interference; /* share of speed lost by jobs that span nodes and share one with another
@@ -30,7 +30,7 @@ struct sim_opts {
     uint32_t story_job;    /* index of the job whose story is wanted, or SIM_NONE */
     sim_event_fn on_event; /* NULL: no log */
     void *event_ctx;
-    atomic_uint_fast64_t *done; /* jobs ended so far, for progress; NULL: not wanted */
+    atomic_uint_fast64_t *done; /* jobs ended or rejected so far, for progress; NULL: not wanted */
     const atomic_bool *stop;    /* set by another thread to cancel; NULL: never */
 };
 

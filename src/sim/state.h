@@ -24,20 +24,21 @@ struct sim_active {
     uint32_t far_cap;
     double restart_left_s;
     double rate, until; /* progress per second now, and how far it holds */
-    struct sched_batch batch;
-    float slow;     /* 1, or 1 - interference */
-    double start_s; /* first start, NAN before */
+    float slow;         /* 1, or 1 - interference */
+    double start_s;     /* first start, NAN before */
     double wait_s, locality_wait_s;
     double since_s;       /* wait_s is counted up to here */
     double live_integral; /* of the number of live jobs, at arrival */
     double usd;
     bool unpriced;           /* held a kind without a price */
     double checkpoint;       /* progress a failure falls back to */
-    double at_risk_gpu_s;    /* worked since then */
+    double worked_gpu_s;     /* behind its progress; a shared GPU counts half */
+    double at_risk_gpu_s;    /* the part of it since the checkpoint */
     double checkpoint_due_s; /* run_s at which the next one is taken */
     double fail_at_run_s;    /* of its drawn failure, INFINITY: none */
     uint8_t fail_class, attempts;
     uint8_t reason; /* enum sched_reason it waits for, since the last round */
+    uint8_t news;   /* enum sim_news of the plan being carried out */
     double end_s;   /* set by advancing: when it finished or failed, NAN while it goes on */
     bool failed;
     uint64_t stamp;   /* of the last stretch it was advanced in */
@@ -45,6 +46,8 @@ struct sim_active {
     struct sim_active *partner;
     struct sim_active *next_free;
 };
+
+enum sim_news { SIM_NEWS_NONE, SIM_NEWS_STARTED, SIM_NEWS_MOVED, SIM_NEWS_WAITS };
 
 enum {
     SIM_OCTAVES = 59,
@@ -69,6 +72,8 @@ struct sim_state {
     void *memory; /* of the policy */
     struct sched_place_opts place;
 
+    double origin_s; /* begin of the round of the first submission: pictures and figures count from
+                        here */
     double now_s;
     size_t next_arrival;
     struct sched_job **jobs; /* live, by increasing id; each is the first member of a sim_active */
@@ -81,9 +86,10 @@ struct sim_state {
 
     bool *node_up;
     uint32_t gpus_up;
-    uint64_t node_changes; /* of node_up so far */
-    struct base_heap node_events;
-    struct base_rand node_rand, job_rand;
+    uint64_t node_changes;        /* of node_up so far */
+    struct base_heap node_events; /* keys are times less skipped_s */
+    double skipped_s;             /* idle time in which no node failed */
+    struct base_rand node_rand;
     uint16_t *node_span; /* spanning jobs per node, for interference */
 
     double live_integral, live_since_s; /* of live_count over time, up to */
@@ -92,10 +98,12 @@ struct sim_state {
     double up_last_gpu_s; /* up_gpu_s at the last end of a job */
     struct sim_histogram decisions;
     double gain_due_s, gain; /* when to look again whether jobs get on, and how far they were */
+    double undone;           /* progress lost to failures, in jobs */
     bool unpriced;           /* some job held a kind without a price */
 
     struct base_buf line;   /* scratch for events */
     uint32_t story_reasons; /* bit mask of those told since its job waits */
+    size_t why_count;       /* entries of result->why */
     double story_usd;       /* what the story's job cost, NAN: not priced */
     struct sim_recorder *recorder;
     struct sim_result *result;
@@ -125,6 +133,8 @@ SHOAL_MUST_USE shoal_status sim_advance(struct sim_state *s, double to_s);
 SHOAL_MUST_USE shoal_status sim_faults_init(struct sim_state *s);
 /* Draws the failure, if any, of a job about to run its next attempt. */
 void sim_faults_draw(struct sim_state *s, struct sim_active *a);
+/* No job is live until `to_s`: a long wait is not filled with node events nobody meets. */
+void sim_faults_skip(struct sim_state *s, double to_s);
 /* Time of the next node event, INFINITY when there is none. */
 double sim_faults_next_s(const struct sim_state *s);
 /* Carries out node events due at now_s: jobs on a failed node stop. */
@@ -133,7 +143,7 @@ SHOAL_MUST_USE shoal_status sim_faults_apply(struct sim_state *s);
 bool sim_faults_retry(struct sim_state *s, struct sim_active *a);
 const char *sim_fault_name(uint32_t fail_class);
 
-/* carry.c: makes the live jobs hold what the plan granted. */
+/* carry.c: makes the live jobs hold what the plan granted, and journals what that changed. */
 SHOAL_MUST_USE shoal_status sim_carry_out(struct sim_state *s);
 
 /* run.c: the job lets go of its GPUs at `when_s`. */
@@ -147,6 +157,8 @@ SHOAL_MUST_USE shoal_status sim_journal_job(struct sim_state *s, double time_s, 
                                             const struct sim_active *a, const char *detail);
 SHOAL_MUST_USE shoal_status sim_journal_node(struct sim_state *s, double time_s, const char *type,
                                              uint32_t node);
+/* A job waits for another reason than before: an event, when a log is wanted. */
+SHOAL_MUST_USE shoal_status sim_journal_waiting(struct sim_state *s, size_t index);
 /* Notes in the story why its job waits, when that changed. */
 void sim_journal_why(struct sim_state *s, size_t index);
 void sim_journal_story_end(struct sim_state *s);

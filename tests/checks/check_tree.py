@@ -8,7 +8,7 @@ from pathlib import Path
 
 SOURCE = Path(os.environ["SHOAL_SOURCE_DIR"])
 SIZE_MAX = 1_000_000
-LINES_MAX = 1000  # STYLE: split before
+LINES_MAX = 1000  # of a source file: split before
 CODE = {".c", ".h", ".py", ".sh", ".cmake", ".js", ".css", ""}
 
 MACHINE_PATH = re.compile(r"/(work|farm|root|home)/")

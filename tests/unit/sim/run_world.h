@@ -13,6 +13,14 @@
 
 #define RUN_HEAD "#shoal-trace v1\nname,submit_s,gpus,duration_s\n"
 
+/* A throughput table: models A and B make 10 steps/s alone, and 6 and 7 when they share a GPU. */
+#define RUN_PAIRS                                                                           \
+    "{\"v100\": {\"('A', 1)\": {\"null\": 10, \"('B', 1)\": [6, 7], \"('A', 1)\": [1, 1]}," \
+    " \"('B', 1)\": {\"null\": 10, \"('A', 1)\": [7, 6], \"('B', 1)\": [1, 1]}}}"
+
+/* Knobs under which gandiva pairs A with B. */
+__attribute__((unused)) static const char *const run_world_pairing[] = {"gain=1.2"};
+
 struct run_world {
     shoal_env *env;
     struct sched_cluster cluster;

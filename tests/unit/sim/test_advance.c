@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "sched/model_table.h"
 #include "sim/state.h"
+#include <stdlib.h>
 
 /* A state with up to four running jobs of one GPU each; what sim_advance reads of it, and nothing
  * more. */
@@ -87,10 +88,28 @@ static void work_begins_when_the_restart_is_over(void **state)
     b.s.now_s = 20;
     assert_int_equal(sim_advance(&b.s, 60), SHOAL_OK);
     assert_true(a->job.progress == 30 && a->job.run_s == 60 && a->job.attained_gpu_s == 60);
-    assert_true(b.result.metrics.lost_gpu_s == 30);
+    assert_true(b.result.metrics.lost_gpu_s == 0); /* somebody has to start it once */
     assert_true(b.s.held_gpu_s == 60);
     run_near(a->usd, 60 * 3.6 / 3600, 1e-12);
     assert_int_equal(b.s.ended_count, 0);
+    bench_fini(&b);
+}
+
+static void a_second_start_is_lost_and_half_of_it_when_shared(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_init(&b);
+    struct sim_active *a = bench_add(&b, sched_model_table(&b.table, 0, 1000), 20);
+    struct sim_active *c = bench_add(&b, sched_model_table(&b.table, 1, 1000), 0);
+    struct sim_active *d = bench_add(&b, sched_model_duration(1000), 30);
+    bench_pair(a, c);
+    a->job.starts = d->job.starts = 2;
+    c->job.starts = 1;
+    assert_int_equal(sim_advance(&b.s, 60), SHOAL_OK);
+    run_near(b.result.metrics.lost_gpu_s, 20 * 0.5 + 30, 1e-12);
+    run_near(a->worked_gpu_s + c->worked_gpu_s + d->worked_gpu_s, 40 * 0.5 + 60 * 0.5 + 30, 1e-9);
     bench_fini(&b);
 }
 
@@ -112,6 +131,39 @@ static void jobs_end_inside_a_stretch_in_order_of_time(void **state)
                 b.s.ended[1]->end_s == 1050);
     assert_true(isnan(b.actives[3].end_s) && b.actives[3].job.progress == 60);
     assert_true(b.s.held_gpu_s == 170); /* nobody holds GPUs after the end */
+    bench_fini(&b);
+}
+
+static void any_number_of_ends_is_in_order(void **state)
+{
+    enum { COUNT = 100000 }; /* in the worst order for a sort by insertion */
+    struct bench b;
+
+    (void)state;
+    bench_init(&b);
+    struct sim_active *all = calloc(COUNT, sizeof *all);
+    struct sched_job **list = calloc(COUNT, sizeof *list);
+    assert_non_null(all);
+    assert_non_null(list);
+    bench_add(&b, sched_model_duration(1), 0);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        all[i] = b.actives[0];
+        all[i].job.id = i;
+        all[i].job.alloc.places = all[i].near;
+        all[i].job.model = sched_model_duration(COUNT - i / 2 * 2); /* two at a time */
+        all[i].until = all[i].job.model.work;
+        list[i] = &all[i].job;
+    }
+    b.s.jobs = list;
+    b.s.job_count = COUNT;
+    assert_int_equal(sim_advance(&b.s, 2 * COUNT), SHOAL_OK);
+    assert_int_equal(b.s.ended_count, COUNT);
+    for (size_t i = 1; i < COUNT; i++) {
+        const struct sim_active *x = b.s.ended[i - 1], *y = b.s.ended[i];
+        assert_true(x->end_s < y->end_s || (x->end_s == y->end_s && x->job.id < y->job.id));
+    }
+    free(list);
+    free(all);
     bench_fini(&b);
 }
 
@@ -159,6 +211,29 @@ static void checkpoints_are_never_older_than_asked_for(void **state)
         assert_true(a->job.progress - a->checkpoint <= 100);
         assert_true(a->checkpoint <= a->job.progress);
     }
+    bench_fini(&b);
+}
+
+static void a_checkpoint_is_taken_when_it_is_due_inside_a_stretch(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_init(&b);
+    b.opts.checkpoint_s = 25;
+    struct sim_active *a = bench_add(&b, sched_model_duration(1000), 10);
+    a->checkpoint_due_s = 25;
+    struct sim_active *c = bench_add(&b, sched_model_duration(1000), 10);
+    c->checkpoint_due_s = 25;
+    c->fail_at_run_s = 49;
+    struct sim_active *d = bench_add(&b, sched_model_duration(30), 0); /* ends before the second */
+    d->checkpoint_due_s = 25;
+    assert_int_equal(sim_advance(&b.s, 60), SHOAL_OK);
+    assert_true(a->job.progress == 50 && a->checkpoint == 40 && a->at_risk_gpu_s == 10);
+    assert_true(a->checkpoint_due_s == 75);
+    assert_true(c->failed && c->end_s == 49 && c->job.progress == 39 && c->checkpoint == 15);
+    assert_true(c->at_risk_gpu_s == 24 && c->worked_gpu_s == 39);
+    assert_true(d->end_s == 30 && !d->failed && d->job.run_s == 30);
     bench_fini(&b);
 }
 
@@ -229,10 +304,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_begins_when_the_restart_is_over),
+        cmocka_unit_test(a_second_start_is_lost_and_half_of_it_when_shared),
         cmocka_unit_test(jobs_end_inside_a_stretch_in_order_of_time),
+        cmocka_unit_test(any_number_of_ends_is_in_order),
         cmocka_unit_test(no_time_means_no_change),
         cmocka_unit_test(a_drawn_failure_ends_the_attempt_at_its_run_time),
         cmocka_unit_test(checkpoints_are_never_older_than_asked_for),
+        cmocka_unit_test(a_checkpoint_is_taken_when_it_is_due_inside_a_stretch),
         cmocka_unit_test(a_partner_that_ends_leaves_the_other_at_full_speed),
         cmocka_unit_test(both_of_a_pair_may_end_in_one_stretch),
         cmocka_unit_test(a_failure_in_a_pair_is_a_failure),

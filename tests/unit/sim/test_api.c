@@ -97,14 +97,48 @@ static void wrong_calls_are_refused_and_change_nothing(void **state)
 
     world_put(env, "a.csv", small);
     sim = sim_of(env, "2x4:t4");
-    assert_int_equal(shoal_sim_run(sim, "polux", &r, &err), SHOAL_E_INVAL);
+    assert_int_equal(shoal_sim_run(sim, "polux", &r, &err), SHOAL_E_NOTFOUND);
     assert_non_null(strstr(err.message, "polux"));
     assert_int_equal(shoal_sim_run(sim, "las:quantum=soon", &r, &err), SHOAL_E_INVAL);
     assert_int_equal(r.jobs, 0);
-    r.struct_size = 8;
+    r.struct_size = 0;
     assert_int_equal(shoal_sim_run(sim, "las", &r, &err), SHOAL_E_INVAL);
+    opts.struct_size = 0;
+    assert_int_equal(shoal_sim_new(env, &opts, &sim, &err), SHOAL_E_INVAL);
     shoal_sim_free(sim);
     shoal_sim_free(NULL);
+    shoal_env_free(env);
+}
+
+static void structs_of_an_older_header_are_read_and_filled_as_far_as_they_go(void **state)
+{
+    static const char *const traces[] = {"a.csv"};
+    shoal_env *env = world_new();
+    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim *sim = NULL;
+    shoal_sim_result r = SHOAL_SIM_RESULT_INIT, whole = SHOAL_SIM_RESULT_INIT;
+    shoal_sim_job job = SHOAL_SIM_JOB_INIT;
+
+    (void)state;
+    world_put(env, "a.csv", small);
+    opts.traces = traces;
+    opts.trace_count = 1;
+    opts.cluster = "2x4:t4";
+    opts.struct_size = offsetof(shoal_sim_opts, round_s); /* the rest is not the caller's */
+    opts.round_s = -1;
+    opts.node_repair_s = NAN;
+    assert_int_equal(shoal_sim_new(env, &opts, &sim, NULL), SHOAL_OK);
+    r.struct_size = offsetof(shoal_sim_result, makespan_s);
+    r.makespan_s = -7;
+    assert_int_equal(shoal_sim_run(sim, "fifo", &r, NULL), SHOAL_OK);
+    assert_int_equal(shoal_sim_run(sim, "fifo", &whole, NULL), SHOAL_OK);
+    assert_true(r.p99_jct_s == whole.p99_jct_s && r.makespan_s == -7);
+    assert_int_equal(r.struct_size, offsetof(shoal_sim_result, makespan_s));
+    job.struct_size = offsetof(shoal_sim_job, wait_s);
+    job.wait_s = -7;
+    assert_int_equal(shoal_sim_job_get(sim, 0, &job, NULL), SHOAL_OK);
+    assert_true(job.finish_s == 630 && job.wait_s == -7);
+    shoal_sim_free(sim);
     shoal_env_free(env);
 }
 
@@ -173,6 +207,7 @@ int main(void)
         cmocka_unit_test(every_policy_runs_on_the_same_simulation),
         cmocka_unit_test(jobs_tell_what_the_last_run_did),
         cmocka_unit_test(wrong_calls_are_refused_and_change_nothing),
+        cmocka_unit_test(structs_of_an_older_header_are_read_and_filled_as_far_as_they_go),
         cmocka_unit_test(a_stopped_run_is_cancelled_and_the_next_one_is_not),
         cmocka_unit_test(failed_allocations_end_in_a_clean_error),
     };

@@ -18,6 +18,9 @@ static void the_log_by_hand(void **state)
         "{\"v\":1,\"t\":7,\"type\":\"job.arrived\",\"job\":\"b\",\"gpus\":1,\"progress\":0}\n"
         "{\"v\":1,\"t\":8,\"type\":\"job.rejected\",\"job\":\"big\",\"gpus\":3,\"detail\":"
         "\"impossible\"}\n"
+        "{\"v\":1,\"t\":60,\"type\":\"job.waiting\",\"job\":\"b\",\"reason\":\"capacity\","
+        "\"text\":\"asks for 1 t4; 0 free; a holds 2\","
+        "\"blockers\":[{\"job\":\"a\",\"gpus\":2}]}\n"
         "{\"v\":1,\"t\":90.5,\"type\":\"job.finished\",\"job\":\"a\",\"gpus\":2,\"progress\":1}\n"
         "{\"v\":1,\"t\":120,\"type\":\"job.started\",\"job\":\"b\",\"gpus\":1,\"places\":\"n0:1\","
         "\"kind\":\"t4\","
@@ -158,6 +161,80 @@ static void the_story_tells_of_preemption_and_failure(void **state)
     run_world_fini(&w);
 }
 
+static void the_story_names_the_partner_and_the_failure(void **state)
+{
+    struct run_world w;
+    char words[64];
+
+    (void)state;
+    run_world_init(&w, "1x1:v100");
+    world_put(w.env, "t.json", RUN_PAIRS);
+    run_world_csv(&w,
+                  "#shoal-trace v1\nname,submit_s,gpus,model,steps\na,0,1,A,600\nb,0,1,B,1200\n",
+                  "t.json");
+    struct sim_opts o = run_world_opts("gandiva");
+    o.sets = run_world_pairing;
+    o.set_count = 1;
+    for (uint32_t i = 0; i < 2; i++) {
+        o.story_job = i;
+        struct sim_result *r = run_world_run(&w, &o);
+        snprintf(words, sizeof words, "(n0:1), shared with %s", i == 0 ? "b" : "a");
+        told(r, words);
+        sim_result_free(r);
+    }
+    run_world_fini(&w);
+
+    run_world_init(&w, "1x1:v100");
+    run_world_csv(&w, RUN_HEAD "mine,0,1,1000000\nbig,0,2,10\n", NULL);
+    o = run_world_opts("fifo");
+    o.job_failures = true;
+    o.story_job = 0;
+    for (o.seed = 1;; o.seed++) {
+        struct sim_result *r = run_world_run(&w, &o);
+        bool failed = r->metrics.failed > 0 && strstr(w.log.data, "user error") != NULL;
+        if (failed) {
+            told(r, " %: user error\n");
+            told(r, "failed at ");
+        }
+        sim_result_free(r);
+        if (failed)
+            break;
+    }
+    run_world_fini(&w);
+}
+
+static void waiting_is_told_to_programs_too(void **state)
+{
+    struct run_world w;
+
+    (void)state;
+    run_world_init(&w, "1x4:t4");
+    run_world_csv(&w, RUN_HEAD "first,0,4,570\nsay \"hi\",0,2,570\nlast,0,4,60\n", NULL);
+    struct sim_opts o = run_world_opts("fifo");
+    o.story_job = 2;
+    struct sim_result *r = run_world_run(&w, &o);
+    json_t *why = json_loads(r->why.data, 0, NULL);
+    assert_true(json_array_size(why) >= 1);
+    size_t lines = 0;
+    for (const char *p = r->story.data; (p = strstr(p, "waits (")) != NULL; p++)
+        lines++;
+    assert_int_equal(json_array_size(why), lines);
+    const json_t *entry = json_array_get(why, 0);
+    const json_t *blocker = json_array_get(json_object_get(entry, "blockers"), 0);
+    assert_true(json_number_value(json_object_get(entry, "t")) == 0);
+    assert_non_null(strstr(r->story.data, json_string_value(json_object_get(entry, "text"))));
+    assert_non_null(strstr(r->story.data, json_string_value(json_object_get(entry, "reason"))));
+    assert_string_equal(json_string_value(json_object_get(blocker, "job")), "first");
+    assert_int_equal(json_integer_value(json_object_get(blocker, "gpus")), 4);
+    json_decref(why);
+    sim_result_free(r);
+    o.story_job = 0; /* it never waits */
+    r = run_world_run(&w, &o);
+    assert_string_equal(r->why.data, "[]");
+    sim_result_free(r);
+    run_world_fini(&w);
+}
+
 static void no_story_is_told_unasked(void **state)
 {
     struct run_world w;
@@ -167,6 +244,7 @@ static void no_story_is_told_unasked(void **state)
     run_world_csv(&w, RUN_HEAD "a,0,1,40\n", NULL);
     struct sim_result *r = run_world_policy(&w, "las");
     assert_int_equal(r->story.size, 0);
+    assert_int_equal(r->why.size, 0);
     sim_result_free(r);
     run_world_fini(&w);
 }
@@ -180,6 +258,8 @@ int main(void)
         cmocka_unit_test(a_log_that_cannot_be_written_stops_the_run),
         cmocka_unit_test(the_story_says_when_where_and_why),
         cmocka_unit_test(the_story_tells_of_preemption_and_failure),
+        cmocka_unit_test(the_story_names_the_partner_and_the_failure),
+        cmocka_unit_test(waiting_is_told_to_programs_too),
         cmocka_unit_test(no_story_is_told_unasked),
     };
 

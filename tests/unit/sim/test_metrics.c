@@ -113,8 +113,54 @@ static void the_isolated_share_is_of_every_kind(void **state)
     run_near(sim_alone_s(&s, &w.trace->jobs[0], 16), 900 / (0.125 * 9 + 0.375 * 3), 1e-9);
     /* alone: 2 + 6 machines, more than it can use: a quarter of its time on V100 */
     run_near(sim_alone_s(&s, &w.trace->jobs[0], 1), 900 / (0.25 * 9 + 0.75 * 3), 1e-9);
-    /* a gang of 4 never fits the two V100s; they count as share, not as speed */
-    run_near(sim_alone_s(&s, &w.trace->jobs[1], 1), 900 / (1.5 / 2 * 8), 1e-9);
+    /* a gang of 4 never fits the two V100s: alone it has the K80s all the time */
+    run_near(sim_alone_s(&s, &w.trace->jobs[1], 1), 900 / 8.0, 1e-9);
+    run_near(sim_alone_s(&s, &w.trace->jobs[1], 3), 900 / (6 / 12.0 * 8), 1e-9);
+    run_world_fini(&w);
+}
+
+static void a_job_that_accepts_one_kind_is_alone_on_that_kind(void **state)
+{
+    struct run_world w;
+
+    (void)state;
+    run_world_init(&w, "1x4:t4,1x4:a100");
+    run_world_csv(&w, "#shoal-trace v1\nname,submit_s,gpus,duration_s,kinds\na,0,4,500,t4\n", NULL);
+    struct sim_result *r = run_world_policy(&w, "fifo");
+    assert_true(r->jobs[0].finish_s == 530);
+    run_near((double)r->jobs[0].rho, 1, 1e-6);
+    sim_result_free(r);
+    run_world_fini(&w);
+}
+
+static void figures_count_from_the_round_of_the_first_submission(void **state)
+{
+    struct run_world w;
+
+    (void)state;
+    run_world_init(&w, "1x1:t4");
+    run_world_csv(&w, RUN_HEAD "a,1700000000,1,3600\nb,1700000060,1,3600\n", NULL);
+    struct sim_opts o = run_world_opts("fifo");
+    o.record = true;
+    o.story_job = 0;
+    struct sim_result *r = run_world_run(&w, &o);
+    double origin = floor(1700000000 / 60.0) * 60;
+    assert_true(r->origin_s == origin && r->jobs[0].start_s == origin + 60);
+    /* 40 s into a round, then 3,630 s, the rest of a round, 3,630 s */
+    assert_true(r->metrics.makespan_s == 60 + 3630 + 30 + 3630);
+    run_near(r->metrics.utilization, 7260 / 7350.0, 1e-9);
+    assert_true(r->series.step_s == 60 && r->series.count == 123);
+    run_near((double)r->series.busy[0][1], 1, 1e-6);
+    assert_int_equal(r->segment_count, 2);
+    assert_true(r->segments[0].from_s == 60 && r->segments[0].to_s == 3690);
+    assert_true(r->segments[1].to_s == r->metrics.makespan_s);
+    assert_non_null(strstr(r->story.data, "     20s  arrived"));
+    struct run_event e = {0};
+    size_t at = 0;
+    assert_true(run_event_next(&w.log, &at, &e));
+    assert_true(e.t == 1700000000); /* the log keeps the times of the trace */
+    run_event_fini(&e);
+    sim_result_free(r);
     run_world_fini(&w);
 }
 
@@ -217,6 +263,8 @@ int main(void)
         cmocka_unit_test(rho_of_a_job_alone_is_one),
         cmocka_unit_test(rho_counts_the_mean_number_of_live_jobs),
         cmocka_unit_test(the_isolated_share_is_of_every_kind),
+        cmocka_unit_test(a_job_that_accepts_one_kind_is_alone_on_that_kind),
+        cmocka_unit_test(figures_count_from_the_round_of_the_first_submission),
         cmocka_unit_test(utilization_ends_with_the_last_job),
         cmocka_unit_test(cost_is_known_only_when_every_kind_used_has_a_price),
         cmocka_unit_test(decision_times_are_measured_to_a_few_percent),

@@ -45,11 +45,11 @@ static bool in_list(const char *const *list, const char *word, size_t length)
 }
 
 static const char *const tags[] = {
-    "html",  "head",  "meta", "link", "title",   "style", "body",    "div",     "span",
-    "main",  "h1",    "h2",   "h3",   "section", "p",     "b",       "i",       "table",
-    "thead", "tbody", "tr",   "th",   "td",      "ul",    "li",      "dl",      "dt",
-    "dd",    "svg",   "path", "rect", "circle",  "text",  "details", "summary", NULL};
-static const char *const void_tags[] = {"meta", "link", NULL};
+    "html", "head",   "meta", "link",    "title",   "style", "body", "div",   "span",  "main",
+    "h1",   "h2",     "h3",   "section", "p",       "b",     "i",    "table", "thead", "tbody",
+    "tr",   "th",     "td",   "ul",      "li",      "dl",    "dt",   "dd",    "svg",   "path",
+    "rect", "circle", "text", "details", "summary", "wbr",   NULL};
+static const char *const void_tags[] = {"meta", "link", "wbr", NULL};
 static const char *const attributes[] = {"lang",
                                          "charset",
                                          "http-equiv",
@@ -420,6 +420,117 @@ static void jobs_side_by_side_differ_in_colour(void **state)
     assert_true(drawn.touches > 1000);
     assert_true((double)drawn.clashes < 0.01 * (double)drawn.touches);
     free(page);
+    sample_free(&s);
+}
+
+/* ---- words ---- */
+
+static void assert_says(struct sample *s, size_t count, const char *text, bool said)
+{
+    char *page = page_of(s->results, count, &plain);
+    if ((strstr(page, text) != NULL) != said)
+        fail_msg("the page %s '%s'", said ? "does not say" : "says", text);
+    free(page);
+}
+
+static void every_policy_is_said_only_of_figures_that_read_alike(void **state)
+{
+    (void)state;
+    static const char unfair[] = "worse off than with an equal share under every policy";
+    static const char ends[] = "under every policy; until then";
+    struct sample s;
+    sample_make(&s, mixed, 40, 3, 20000, 31);
+    for (size_t i = 0; i < 3; i++) {
+        s.results[i]->metrics.unfair_share = 0.0191;
+        s.results[i]->metrics.makespan_s = 20000;
+    }
+    assert_says(&s, 3, unfair, true);
+    assert_says(&s, 3, ends, true);
+    s.results[1]->metrics.unfair_share = 0.028;
+    s.results[2]->metrics.makespan_s = 19850;
+    assert_says(&s, 3, unfair, false);
+    assert_says(&s, 3, "% of jobs are worse off than with an equal share under <b>fifo</b>, 2.8",
+                true);
+    assert_says(&s, 3, ends, false);
+    sample_free(&s);
+}
+
+static void lost_time_is_laid_to_failures_only_where_something_failed(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_make(&s, mixed, 40, 2, 20000, 32);
+    for (size_t i = 0; i < 2; i++) {
+        s.results[i]->metrics.restarts = i == 0 ? 0 : 1811;
+        s.results[i]->metrics.lost_gpu_s = i == 0 ? 0 : 22 * 3600;
+    }
+    assert_says(&s, 2,
+                "Under <b>srtf</b> jobs are restarted 1,811 times and 22 GPU-hours are lost to "
+                "restarts, under <b>fifo</b> none is. ",
+                true);
+    s.results[1]->metrics.node_failures = 3;
+    s.results[0]->metrics.restarts = 12;
+    assert_says(&s, 2, "are lost to restarts and failures, under <b>fifo</b> 12 times. ", true);
+    s.results[1]->metrics.restarts = s.results[0]->metrics.restarts = 0;
+    assert_says(&s, 2, "restarted", false);
+    sample_free(&s);
+}
+
+static void time_of_runs_side_by_side_is_cpu_time(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_make(&s, mixed, 40, 2, 20000, 33);
+    for (size_t i = 0; i < 2; i++) {
+        s.results[i]->metrics.wall_s = 1000;
+        s.results[i]->metrics.cpu_s = 20 + 3 * (double)i;
+    }
+    assert_says(&s, 2, "<dt>CPU time, all policies</dt><dd>43\xc2\xa0s</dd>", true);
+    assert_says(&s, 1, "<dt>CPU time</dt><dd>20\xc2\xa0s</dd>", true);
+    sample_free(&s);
+}
+
+static void long_labels_break_after_colons_and_stay_apart(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_make(&s, mixed, 300, 2, 20000, 34);
+    for (size_t i = 0; i < 2; i++)
+        snprintf(s.results[i]->policy, sizeof s.results[i]->policy,
+                 "las:quantum=30m:relax=10m:locality=strict:upgrade=%s", i == 0 ? "on" : "off");
+    char *page = page_of(s.results, 2, &plain);
+    assert_well_formed(page);
+    assert_non_null(strstr(page, "<div class=\"row\"><b>las:<wbr>quantum=30m:<wbr>relax=10m:<wbr>"
+                                 "locality=strict:<wbr>upgrade=off</b>"));
+    assert_non_null(strstr(page, "upgrade=on</b>"));
+    free(page);
+    sample_free(&s);
+}
+
+/* Makespan, series and segments count from the origin of a result, times of jobs do not. */
+static void page_does_not_depend_on_when_the_trace_begins(void **state)
+{
+    (void)state;
+    static const double later_s = 86400 * 128; /* exact in every number of a result */
+    struct sample s;
+    sample_make(&s, mixed, 60, 2, 20000, 35);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t job = 0; job < 60; job++)
+            s.results[i]->jobs[job].finish_s = floor(s.results[i]->jobs[job].finish_s);
+    char *first = page_of(s.results, 2, &plain);
+    for (size_t job = 0; job < 60; job++)
+        s.trace.jobs[job].submit_s += later_s;
+    for (size_t i = 0; i < 2; i++) {
+        s.results[i]->origin_s += later_s;
+        for (size_t job = 0; job < 60; job++) {
+            s.results[i]->jobs[job].start_s += later_s;
+            s.results[i]->jobs[job].finish_s += later_s;
+        }
+    }
+    char *second = page_of(s.results, 2, &plain);
+    assert_string_equal(first, second);
+    free(first);
+    free(second);
     sample_free(&s);
 }
 
@@ -801,6 +912,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(best_of_a_column_is_marked_and_ties_are_not),
         cmocka_unit_test(picture_shows_the_gpu_time_that_was_held),
         cmocka_unit_test(jobs_side_by_side_differ_in_colour),
+        cmocka_unit_test(every_policy_is_said_only_of_figures_that_read_alike),
+        cmocka_unit_test(lost_time_is_laid_to_failures_only_where_something_failed),
+        cmocka_unit_test(time_of_runs_side_by_side_is_cpu_time),
+        cmocka_unit_test(long_labels_break_after_colons_and_stay_apart),
+        cmocka_unit_test(page_does_not_depend_on_when_the_trace_begins),
         cmocka_unit_test(thousand_jobs_under_four_policies_fit_in_a_megabyte),
         cmocka_unit_test(many_policies_fit_in_a_megabyte),
         cmocka_unit_test(million_jobs_fit_in_a_megabyte),

@@ -84,7 +84,7 @@ static void check_jobs(const struct run_world *w, const struct sim_opts *o,
         waits += (double)j->wait_s;
         last = fmax(last, j->finish_s);
     }
-    run_near(r->metrics.makespan_s, last, 0);
+    run_near(r->metrics.makespan_s, last - r->origin_s, 0);
     for (size_t i = 0; i < SCHED_WHY_COUNT; i++) {
         assert_true(r->metrics.wait_by_reason_s[i] >= 0);
         reasons += r->metrics.wait_by_reason_s[i];
@@ -155,6 +155,7 @@ static void check_segments(const struct run_world *w, const struct sim_result *r
 struct watched {
     bool arrived, ended, runs;
     double since_s, progress;
+    char reason[32]; /* it was last said to wait for */
 };
 
 /* The log tells a possible story: in order, each job arrives once and ends once, starts when it is
@@ -199,8 +200,16 @@ static void check_log(const struct run_world *w, const struct sim_opts *o,
                 assert_false(down[n] && run_event_on(&e, n));
             *j = (struct watched){
                 .arrived = true, .runs = true, .since_s = e.t, .progress = progress};
+        } else if (run_event_is(&e, "job.waiting")) {
+            const char *reason = json_string_value(json_object_get(e.json, "reason"));
+            assert_true(j->arrived && !j->runs);
+            assert_string_not_equal(reason, j->reason); /* said when it changes, and not again */
+            snprintf(j->reason, sizeof j->reason, "%s", reason);
+            assert_true(json_is_string(json_object_get(e.json, "text")));
+            assert_true(json_array_size(json_object_get(e.json, "blockers")) <= SCHED_BLOCKERS_MAX);
         } else {
             assert_true(j->runs);
+            j->reason[0] = '\0';
             if (run_event_is(&e, "job.preempted"))
                 assert_true(e.t >= j->since_s + o->lease_s);
             bool lossy = run_event_is(&e, "job.stopped") || run_event_is(&e, "job.retried");
@@ -320,7 +329,7 @@ static void a_job_starts_at_the_next_round_and_works_after_its_restart(void **st
     assert_true(r->metrics.makespan_s == 277.5);
     assert_true(r->metrics.avg_jct_s == (137 + 223.5) / 2);
     run_near(r->metrics.utilization, (130 + 37.5) / 277.5, 1e-12);
-    run_near(r->metrics.lost_gpu_s, 60, 0);
+    assert_true(r->metrics.lost_gpu_s == 0); /* a first start is not lost */
     sim_result_free(r);
     run_world_fini(&w);
 }
@@ -355,7 +364,7 @@ static void a_job_larger_than_the_cluster_is_rejected_and_the_others_run(void **
     assert_int_equal(r->jobs[0].outcome, SIM_REJECTED);
     assert_true(r->jobs[1].finish_s == 190);
     assert_true(r->metrics.makespan_s == 190);
-    assert_non_null(strstr(r->story.data, "rejected: asks for 9 GPUs"));
+    assert_non_null(strstr(r->story.data, "rejected: no kind it accepts has 9 GPUs at once here"));
     sim_result_free(r);
     run_world_fini(&w);
 }
@@ -437,41 +446,6 @@ static void jobs_that_span_and_meet_lose_speed(void **state)
 /* --- two on the same GPUs -----------------------------------------------------------------------
  */
 
-#define PAIRS                                                                               \
-    "{\"v100\": {\"('A', 1)\": {\"null\": 10, \"('B', 1)\": [6, 7], \"('A', 1)\": [1, 1]}," \
-    " \"('B', 1)\": {\"null\": 10, \"('A', 1)\": [7, 6], \"('B', 1)\": [1, 1]}}}"
-
-static void two_jobs_on_the_same_gpus_run_at_the_speeds_of_the_pair(void **state)
-{
-    struct run_world w;
-
-    (void)state;
-    run_world_init(&w, "1x1:v100:usd=3.6");
-    world_put(w.env, "t.json", PAIRS);
-    run_world_csv(&w,
-                  "#shoal-trace v1\nname,submit_s,gpus,model,steps\na,0,1,A,600\nb,0,1,B,1200\n",
-                  "t.json");
-    struct sim_opts o = run_world_opts("gandiva");
-    o.restart_s = 30;
-    o.record = true;
-    struct sim_result *r = run_world_run(&w, &o);
-    run_near(r->jobs[0].finish_s, 130, 1e-4); /* 30 + 600 / 6; the pair's speeds are floats */
-    run_near(r->jobs[1].finish_s, 130 + (1200 - 700) / 10.0, 1e-4); /* alone again at full speed */
-    /* the GPU is held once, whoever holds it */
-    run_near(r->metrics.utilization, 1, 1e-9);
-    run_near(r->metrics.cost_usd, 0.180, 1e-6);
-    double busy = 0;
-    for (size_t i = 0; i < r->series.count; i++)
-        busy += (double)r->series.busy[0][i] * r->series.step_s;
-    run_near(busy, 180, 1e-3);
-    assert_int_equal(r->segment_count, 2);
-    assert_true(r->segments[0].rows == 1 && r->segments[1].rows == 1);
-    assert_true(r->segments[0].to_s == r->jobs[0].finish_s &&
-                r->segments[1].to_s == r->jobs[1].finish_s);
-    sim_result_free(r);
-    run_world_fini(&w);
-}
-
 static void rows_of_a_pair_are_free_only_when_both_have_left(void **state)
 {
     struct run_world w;
@@ -487,11 +461,13 @@ static void rows_of_a_pair_are_free_only_when_both_have_left(void **state)
                         base_rand_below(&rand, 2) == 0 ? "A" : "B",
                         500 + (int)base_rand_below(&rand, 20000));
     run_world_init(&w, "2x3:v100");
-    world_put(w.env, "t.json", PAIRS);
+    world_put(w.env, "t.json", RUN_PAIRS);
     run_world_csv(&w, csv.data, "t.json");
     base_buf_fini(&csv);
     for (int failures = 0; failures < 2; failures++) {
         struct sim_opts o = run_world_opts("gandiva");
+        o.sets = run_world_pairing;
+        o.set_count = 1;
         o.record = true;
         o.job_failures = failures;
         struct sim_result *r = run_world_run(&w, &o);
@@ -608,7 +584,7 @@ static void finish_times_equal_those_of_a_slow_obvious_simulator(void **state)
                 jobs[i].left_s = w.trace->jobs[i].duration_s;
                 jobs[i].finish_s = NAN;
             }
-            for (double now = 0; now < r->metrics.makespan_s + 120; now += 60) {
+            for (double now = 0; now < r->origin_s + r->metrics.makespan_s + 120; now += 60) {
                 naive_work(w.trace, jobs, now);
                 naive_pick(w.trace, jobs, 24, p == 0, now);
             }
@@ -644,7 +620,7 @@ static void options_that_make_no_sense_are_refused_in_words(void **state)
     (void)state;
     run_world_init(&w, "1x1:t4");
     run_world_csv(&w, RUN_HEAD "a,0,1,100\n", NULL);
-    const double wrong[] = {0, -1, NAN, INFINITY, 1e8};
+    const double wrong[] = {0, -1, NAN, INFINITY, 1e8, 9e-4};
     for (size_t i = 0; i < BASE_COUNT(wrong); i++) {
         struct sim_opts o = run_world_opts("las");
         o.round_s = wrong[i];
@@ -653,6 +629,14 @@ static void options_that_make_no_sense_are_refused_in_words(void **state)
     struct sim_opts o = run_world_opts("las");
     o.restart_s = NAN;
     refused(&w, &o, SHOAL_E_INVAL, "restart");
+    o.restart_s = INFINITY;
+    refused(&w, &o, SHOAL_E_INVAL, "restart");
+    o = run_world_opts("las");
+    o.node_mtbf_s = INFINITY;
+    refused(&w, &o, SHOAL_E_INVAL, "finite");
+    o = run_world_opts("las");
+    o.story_job = 1;
+    refused(&w, &o, SHOAL_E_INVAL, "the story of job 1");
     o = run_world_opts("las");
     o.interference = 1;
     refused(&w, &o, SHOAL_E_INVAL, "interference");
@@ -700,7 +684,9 @@ static void work_that_never_gets_done_is_an_error_not_a_hang(void **state)
     o.sets = quantum;
     o.set_count = 1;
     o.restart_s = 60; /* they take turns every round, and a turn is all restart */
-    refused(&w, &o, SHOAL_E_IMPOSSIBLE, "no job gets on");
+    refused(&w, &o, SHOAL_E_IMPOSSIBLE, "under policy 'las' no job gets on");
+    o.restart_s = 7200; /* and so it is when a turn is many rounds short */
+    refused(&w, &o, SHOAL_E_IMPOSSIBLE, "2 are left, first 'a' (1 GPU)");
     o.restart_s = 59; /* a second of work per turn gets there */
     sim_result_free(run_world_run(&w, &o));
     run_world_fini(&w);
@@ -711,6 +697,68 @@ static void work_that_never_gets_done_is_an_error_not_a_hang(void **state)
     o.node_mtbf_s = 3600; /* 40 nodes are never up at once */
     o.node_repair_s = 7200;
     refused(&w, &o, SHOAL_E_IMPOSSIBLE, "no job gets on");
+    run_world_fini(&w);
+}
+
+static void long_starts_are_waited_for(void **state)
+{
+    static const double round_s[] = {1, 60, 1}, restart_s[] = {2000, 86400, 86400};
+    struct run_world w;
+
+    (void)state;
+    run_world_init(&w, "1x1:t4");
+    run_world_csv(&w, RUN_HEAD "a,0,1,100\nb,0,1,100\n", NULL);
+    for (size_t i = 0; i < BASE_COUNT(round_s); i++) {
+        struct sim_opts o = run_world_opts("fifo");
+        o.round_s = round_s[i];
+        o.restart_s = restart_s[i];
+        struct sim_result *r = run_world_run(&w, &o);
+        assert_true(r->jobs[0].finish_s == restart_s[i] + 100);
+        assert_int_equal(r->metrics.finished, 2);
+        sim_result_free(r);
+    }
+    run_world_fini(&w);
+}
+
+static void the_label_of_a_result_can_be_typed(void **state)
+{
+    static const char *const two[] = {"quantum=30m", "relax=10m"};
+    const char *many[40];
+    struct run_world w;
+
+    (void)state;
+    run_world_init(&w, "1x1:t4");
+    run_world_csv(&w, RUN_HEAD "a,0,1,100\n", NULL);
+    struct sim_opts o = run_world_opts("las");
+    o.sets = two;
+    o.set_count = 2;
+    struct sim_result *r = run_world_run(&w, &o);
+    assert_string_equal(r->policy, "las:quantum=30m:relax=10m");
+    sim_result_free(r);
+    for (size_t i = 0; i < BASE_COUNT(many); i++)
+        many[i] = two[i % 2];
+    o.sets = many;
+    o.set_count = BASE_COUNT(many);
+    r = run_world_run(&w, &o);
+    assert_int_equal(strlen(r->policy), sizeof r->policy - 1);
+    assert_string_equal(r->policy + sizeof r->policy - 4, "...");
+    sim_result_free(r);
+    run_world_fini(&w);
+}
+
+static void rejected_jobs_are_done(void **state)
+{
+    struct run_world w;
+    atomic_uint_fast64_t done;
+
+    (void)state;
+    atomic_init(&done, 0);
+    run_world_init(&w, "1x1:t4");
+    run_world_csv(&w, RUN_HEAD "a,0,1,100\nbig,0,2,100\n", NULL);
+    struct sim_opts o = run_world_opts("las");
+    o.done = &done;
+    sim_result_free(run_world_run(&w, &o));
+    assert_int_equal(atomic_load(&done), 2);
     run_world_fini(&w);
 }
 
@@ -790,12 +838,14 @@ int main(void)
         cmocka_unit_test(idle_time_is_jumped_over),
         cmocka_unit_test(a_lease_holds_off_a_preemption),
         cmocka_unit_test(jobs_that_span_and_meet_lose_speed),
-        cmocka_unit_test(two_jobs_on_the_same_gpus_run_at_the_speeds_of_the_pair),
         cmocka_unit_test(rows_of_a_pair_are_free_only_when_both_have_left),
         cmocka_unit_test(finish_times_equal_those_of_a_slow_obvious_simulator),
         cmocka_unit_test(options_that_make_no_sense_are_refused_in_words),
         cmocka_unit_test(a_run_that_is_told_to_stop_stops),
         cmocka_unit_test(work_that_never_gets_done_is_an_error_not_a_hang),
+        cmocka_unit_test(long_starts_are_waited_for),
+        cmocka_unit_test(the_label_of_a_result_can_be_typed),
+        cmocka_unit_test(rejected_jobs_are_done),
         cmocka_unit_test(a_policy_that_leaves_a_cluster_idle_is_found_out),
         cmocka_unit_test(every_failed_allocation_ends_a_run_cleanly),
     };
