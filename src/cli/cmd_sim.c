@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/repeat.h"
 #include "cli/sim_show.h"
 #include "shoal/version.h"
 #include "sim/choice.h"
@@ -357,32 +358,11 @@ static void print_notes(const struct work *w)
                  "add --report out.html for pictures, --job NAME for the story of one job");
 }
 
-/* A word as a shell would read it back. */
-static void quote(struct base_buf *out, const char *word)
-{
-    bool plain = word[0] != '\0' &&
-                 strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                              "_-./,:=+@%") == strlen(word);
-
-    if (plain) {
-        base_buf_puts(out, word);
-        return;
-    }
-    base_buf_puts(out, "'");
-    for (; *word != '\0'; word++)
-        base_buf_puts(out, *word == '\'' ? "'\\''" : (char[]){*word, '\0'});
-    base_buf_puts(out, "'");
-}
-
 /* The page takes the place of the table. */
 static bool to_stdout(const struct work *w)
 {
     return w->v->report != NULL && strcmp(w->v->report, "-") == 0;
 }
-
-/* The command that repeats the run: every option that is not at its default. */
-static void format_command(const struct work *w, const char *const *args, size_t arg_count,
-                           struct base_buf *out);
 
 static shoal_status write_report(const struct work *w, const char *const *args, size_t arg_count,
                                  shoal_err *err)
@@ -391,7 +371,7 @@ static shoal_status write_report(const struct work *w, const char *const *args, 
 
     base_buf_init(&page, env_alloc(w->cx->env), TEXT_MAX);
     base_buf_init(&command, env_alloc(w->cx->env), TEXT_MAX);
-    format_command(w, args, arg_count, &command);
+    cli_repeat_command(w->cx->command, w->v, args, arg_count, &command);
     shoal_status st = base_buf_status(&command);
     struct sim_report_opts opts = {
         .command = command.data, .seed = w->v->seed, .round_s = w->v->round_s};
@@ -660,45 +640,6 @@ static const struct base_opt rows[] = {
      .help = "write everything that happened as JSON lines (one policy)",
      .offset = offsetof(struct values, events)},
 };
-
-static void format_command(const struct work *w, const char *const *args, size_t arg_count,
-                           struct base_buf *out)
-{
-    struct values plain = {0};
-    struct base_buf mine, usual;
-
-    base_opt_defaults(rows, BASE_COUNT(rows), &plain);
-    base_buf_init(&mine, out->alloc, 1 << 16);
-    base_buf_init(&usual, out->alloc, 1 << 16);
-    base_buf_puts(out, "shoal sim");
-    for (size_t i = 0; i < arg_count; i++) {
-        base_buf_puts(out, " ");
-        quote(out, args[i]);
-    }
-    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
-        const struct base_opt *row = &rows[i];
-        if (row->type == BASE_OPT_LIST)
-            continue;
-        base_buf_clear(&mine);
-        base_buf_clear(&usual);
-        base_opt_format(row, w->v, &mine);
-        base_opt_format(row, &plain, &usual);
-        if (mine.size == 0 ||
-            (mine.size == usual.size && memcmp(mine.data, usual.data, mine.size) == 0))
-            continue;
-        base_buf_printf(out, " --%s", row->name);
-        if (row->type != BASE_OPT_FLAG) {
-            base_buf_puts(out, " ");
-            quote(out, mine.data);
-        }
-    }
-    for (size_t i = 0; i < w->v->sets.count; i++) {
-        base_buf_puts(out, " --set ");
-        quote(out, w->v->sets.items[i]);
-    }
-    base_buf_fini(&mine);
-    base_buf_fini(&usual);
-}
 
 const struct cli_command cli_cmd_sim = {
     .name = "sim",
