@@ -14,7 +14,8 @@
  * form, so the parameters are ours, chosen to give the study's 17 % of jobs that end unsuccessful:
  * measured, 13,951 of the 82,247 jobs of the published list (17.0 %, under fifo and under las alike;
  * seeds 2 and 3 are within 0.1 points). Most jobs of that list end before the failure they drew, so
- * the probabilities are well above the shares that come out. A job draws once per attempt from a stream named by seed and job.
+ * the probabilities are well above the shares that come out. A job draws once per attempt from a
+ * stream named by seed and job.
  *
  * Reference: Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training
  * Workloads", ATC 2019. */

@@ -66,12 +66,25 @@ static shoal_status reject(struct sim_state *s, uint32_t index)
     return sim_journal_job(s, t->submit_s, "job.rejected", &a, "impossible");
 }
 
+/* The kinds that can ever hold its gang: all it accepts, or under locality=rack without relaxing those
+ * with a rack that is large enough. */
+static uint32_t placeable_kinds(const struct sim_state *s, const struct sim_job *t)
+{
+    uint32_t kinds = 0;
+
+    for (uint32_t k = 0; k < s->cluster->kind_count; k++)
+        if ((t->kinds >> k & 1) != 0 && t->gpus <= s->gang_max[k])
+            kinds |= 1u << k;
+    return kinds;
+}
+
 static shoal_status arrive(struct sim_state *s)
 {
     uint32_t index = (uint32_t)s->next_arrival++;
     const struct sim_job *t = &s->trace->jobs[index];
 
-    if (t->kinds == 0)
+    uint32_t kinds = placeable_kinds(s, t);
+    if (kinds == 0)
         return reject(s, index);
     if (base_reserve(s->alloc, (void **)&s->jobs, &s->job_cap, s->job_count + 1, sizeof *s->jobs) !=
         0)
@@ -82,7 +95,7 @@ static shoal_status arrive(struct sim_state *s)
     a->job = (struct sched_job){
         .id = index,
         .gpus = t->gpus,
-        .kinds = t->kinds,
+        .kinds = kinds,
         .group = t->group,
         .weight = t->weight,
         .submit_s = t->submit_s,
@@ -408,6 +421,30 @@ static double first_round_s(const struct sim_trace *trace, double round_s)
     return at > first_s ? at - round_s : at; /* by a rounding */
 }
 
+/* The largest gang of each kind under the placement rules. */
+static shoal_status measure_gangs(struct sim_state *s)
+{
+    const struct sched_cluster *c = s->cluster;
+    uint32_t *racks = base_calloc(s->alloc, c->rack_count, sizeof *racks);
+
+    if (racks == NULL)
+        return base_err_nomem(s->err, "setting up the simulation");
+    bool one_rack = s->place.locality == SCHED_LOCALITY_RACK && s->place.relax_s == 0;
+    for (uint32_t k = 0; k < c->kind_count; k++) {
+        memset(racks, 0, c->rack_count * sizeof *racks);
+        s->gang_max[k] = one_rack ? 0 : c->kinds[k].gpus;
+        for (uint32_t n = 0; one_rack && n < c->node_count; n++) {
+            if (c->nodes[n].kind != k)
+                continue;
+            racks[c->nodes[n].rack] += c->nodes[n].gpus;
+            if (racks[c->nodes[n].rack] > s->gang_max[k])
+                s->gang_max[k] = racks[c->nodes[n].rack];
+        }
+    }
+    base_free(s->alloc, racks);
+    return SHOAL_OK;
+}
+
 static shoal_status setup(struct sim_state *s)
 {
     const struct sim_opts *o = s->opts;
@@ -441,6 +478,8 @@ static shoal_status setup(struct sim_state *s)
     s->gpus_up = s->cluster->gpus;
 
     st = apply_sets(s);
+    if (st == SHOAL_OK)
+        st = measure_gangs(s);
     if (st != SHOAL_OK)
         return st;
     st = sched_plan_new(s->alloc, s->cluster, &s->place, &s->plan);

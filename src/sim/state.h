@@ -71,6 +71,7 @@ struct sim_state {
     struct sched_plan *plan;
     void *memory; /* of the policy */
     struct sched_place_opts place;
+    uint32_t gang_max[SCHED_KINDS_MAX]; /* GPUs one job can ever get, per kind */
 
     double origin_s; /* begin of the round of the first submission: pictures and figures count from
                         here */

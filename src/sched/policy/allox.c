@@ -8,8 +8,8 @@
  *
  * AlloX is defined for single-GPU jobs. For gangs we let a machine be "one GPU" and charge a gang
  * of g its time x g, the GPU-time it takes from others; its start then needs g free GPUs of the
- * kind. Jobs run to their end where they were put (no preemption), so only waiting jobs are
- * matched. When more wait than `window`, the longest-waiting ones are; the paper's alpha does the
+ * kind. Jobs are not preempted (they may move up to a faster kind left free), so only waiting jobs
+ * are matched. When more wait than `window`, the longest-waiting ones are; the paper's alpha does the
  * same for fairness.
  *
  * Method: successive shortest augmenting paths (Hungarian algorithm with potentials), rows = jobs,

@@ -3,10 +3,10 @@
  * The job that has held the fewest GPU-seconds goes first, so short jobs finish early without
  * anyone knowing how long they are. Plain LAS hands GPUs around every round once two jobs are
  * level, and each hand-over costs a restart; we compare levels instead, which end at 1, 3, 7, ...
- * quanta of service (quantum=0 gives the plain rule), first come first served inside one. A job is
- * so behind another only if it has used up to twice as much, and a long job changes hands a
- * logarithmic number of times. A weight divides the service a job is charged for. Cost: O(n log n)
- * a round, O(n) when the order did not change.
+ * quanta of service (quantum=0 gives the plain rule), first come first served inside one. Jobs of
+ * one level differ by at most a factor of two or so, and a long job yields only a logarithmic number
+ * of times. A weight divides the service a job is charged for. Cost: O(n log n) a round, O(n) when
+ * the order did not change.
  *
  * Reference: Nuyens and Wierman, "The foreground-background queue: a survey", 2008; used for GPU
  * clusters by Tiresias (NSDI 2019) and, as max-min fairness, by Gavel (OSDI 2020). */

@@ -369,6 +369,32 @@ static void a_job_larger_than_the_cluster_is_rejected_and_the_others_run(void **
     run_world_fini(&w);
 }
 
+static void a_gang_no_rack_can_hold_is_rejected_when_it_arrives_unless_it_may_relax(void **state)
+{
+    static const char *const strict[] = {"locality=rack"};
+    static const char *const relaxing[] = {"locality=rack", "relax=10m"};
+    struct run_world w;
+
+    (void)state;
+    run_world_init(&w, "1x4:t4:rack=a,1x4:t4:rack=b");
+    run_world_csv(&w, RUN_HEAD "small,0,4,100\nwide,0,6,100\n", NULL);
+    struct sim_opts o = run_world_opts("fifo");
+    o.sets = strict;
+    o.set_count = 1;
+    struct sim_result *r = run_world_run(&w, &o);
+    assert_int_equal(r->metrics.finished, 1);
+    assert_int_equal(r->jobs[1].outcome, SIM_REJECTED);
+    sim_result_free(r);
+
+    o.sets = relaxing;
+    o.set_count = 2;
+    r = run_world_run(&w, &o);
+    assert_int_equal(r->metrics.finished, 2);
+    assert_true(r->jobs[1].start_s >= 600); /* it asked for one rack that long */
+    sim_result_free(r);
+    run_world_fini(&w);
+}
+
 static void a_trace_of_rejected_jobs_only_ends(void **state)
 {
     struct run_world w;
@@ -762,18 +788,24 @@ static void rejected_jobs_are_done(void **state)
     run_world_fini(&w);
 }
 
+static shoal_status decide_nothing(void *memory, const struct sched_snapshot *snap,
+                                   struct sched_plan *plan)
+{
+    (void)memory, (void)snap, (void)plan;
+    return SHOAL_OK;
+}
+
 static void a_policy_that_leaves_a_cluster_idle_is_found_out(void **state)
 {
-    static const char *const strict[] = {"locality=rack"};
+    static const struct sched_policy lazy = {.name = "lazy", .decide = decide_nothing};
     struct run_world w;
 
     (void)state;
-    run_world_init(&w, "1x4:t4:rack=a,1x4:t4:rack=b");
-    run_world_csv(&w, RUN_HEAD "a,0,8,100\n", NULL); /* in no rack, ever */
+    run_world_init(&w, "1x4:t4");
+    run_world_csv(&w, RUN_HEAD "a,0,2,100\n", NULL);
     struct sim_opts o = run_world_opts("las");
-    o.sets = strict;
-    o.set_count = 1;
-    refused(&w, &o, SHOAL_E_IMPOSSIBLE, "idle cluster");
+    o.policy = &lazy;
+    refused(&w, &o, SHOAL_E_IMPOSSIBLE, "policy 'lazy' leaves 1 job waiting on an idle cluster");
     run_world_fini(&w);
 }
 
@@ -834,6 +866,7 @@ int main(void)
         cmocka_unit_test(a_job_starts_at_the_next_round_and_works_after_its_restart),
         cmocka_unit_test(a_job_that_ends_as_a_round_begins_leaves_its_gpus_to_that_round),
         cmocka_unit_test(a_job_larger_than_the_cluster_is_rejected_and_the_others_run),
+        cmocka_unit_test(a_gang_no_rack_can_hold_is_rejected_when_it_arrives_unless_it_may_relax),
         cmocka_unit_test(a_trace_of_rejected_jobs_only_ends),
         cmocka_unit_test(idle_time_is_jumped_over),
         cmocka_unit_test(a_lease_holds_off_a_preemption),
