@@ -116,8 +116,6 @@ struct sched_policy {
      * that error and uses nothing of the plan. */
     shoal_status (*decide)(void *memory, const struct sched_snapshot *snap,
                            struct sched_plan *plan);
-    /* Optional: frees what decide put behind pointers in memory. */
-    void (*fini)(void *memory);
 };
 
 /* Fills kind_rank and kind_slower from `kinds` and the model; ties keep the cluster's order. */

@@ -499,8 +499,6 @@ static void teardown(struct sim_state *s)
         base_free(s->alloc, sim_active_of(s->jobs[i])->far);
     for (struct sim_active *a = s->free_list; a != NULL; a = a->next_free)
         base_free(s->alloc, a->far);
-    if (s->memory != NULL && s->opts->policy->fini != NULL)
-        s->opts->policy->fini(s->memory);
     base_free(s->alloc, s->memory);
     base_free(s->alloc, s->jobs);
     base_free(s->alloc, s->ended);

@@ -43,24 +43,22 @@ static void decide_twice(struct world *w)
     for (size_t i = 0; i < w->job_count; i++)
         memcpy(notes[i], w->jobs[i]->note, sizeof *notes);
     world_decide(w);
-    if (w->policy->fini == NULL) { /* else its memory cannot be copied like this */
-        union sched_note changed[2];
-        memcpy(after, w->memory, size);
-        memcpy(w->memory, before, size);
-        for (size_t i = 0; i < w->job_count; i++) {
-            memcpy(changed, w->jobs[i]->note, sizeof changed);
-            memcpy(w->jobs[i]->note, notes[i], sizeof changed);
-            memcpy(notes[i], changed, sizeof changed);
-        }
-        assert_int_equal(sched_plan_new(&base_alloc_libc, &w->cluster, &w->place, &twin), SHOAL_OK);
-        assert_int_equal(sched_plan_begin(twin, &w->snap), SHOAL_OK);
-        assert_int_equal(w->policy->decide(w->memory, &w->snap, twin), SHOAL_OK);
-        claim_equal_plans(w, twin);
-        WORLD_CLAIM(w, memcmp(after, w->memory, size) == 0, "two memories from one state");
-        for (size_t i = 0; i < w->job_count; i++)
-            WORLD_CLAIM(w, memcmp(notes[i], w->jobs[i]->note, sizeof *notes) == 0,
-                        "job %u: two notes from one state", w->jobs[i]->id);
+    union sched_note changed[2];
+    memcpy(after, w->memory, size);
+    memcpy(w->memory, before, size);
+    for (size_t i = 0; i < w->job_count; i++) {
+        memcpy(changed, w->jobs[i]->note, sizeof changed);
+        memcpy(w->jobs[i]->note, notes[i], sizeof changed);
+        memcpy(notes[i], changed, sizeof changed);
     }
+    assert_int_equal(sched_plan_new(&base_alloc_libc, &w->cluster, &w->place, &twin), SHOAL_OK);
+    assert_int_equal(sched_plan_begin(twin, &w->snap), SHOAL_OK);
+    assert_int_equal(w->policy->decide(w->memory, &w->snap, twin), SHOAL_OK);
+    claim_equal_plans(w, twin);
+    WORLD_CLAIM(w, memcmp(after, w->memory, size) == 0, "two memories from one state");
+    for (size_t i = 0; i < w->job_count; i++)
+        WORLD_CLAIM(w, memcmp(notes[i], w->jobs[i]->note, sizeof *notes) == 0,
+                    "job %u: two notes from one state", w->jobs[i]->id);
     sched_plan_free(twin);
     free(notes);
     free(before);

@@ -109,8 +109,6 @@ static inline void world_close(struct world *w)
 {
     for (uint32_t i = 0; i < w->all_count; i++)
         free(w->all[i]);
-    if (w->policy != NULL && w->policy->fini != NULL)
-        w->policy->fini(w->memory);
     free(w->memory);
     sched_plan_free(w->plan);
     sched_cluster_fini(&w->cluster);

@@ -123,6 +123,18 @@ static inline struct sim_opts run_world_opts(const char *policy)
     return o;
 }
 
+/* Jobs a (600 steps of A) and b (1,200 of B), and options under which they share a v100. */
+static inline struct sim_opts run_world_pair(struct run_world *w)
+{
+    world_put(w->env, "t.json", RUN_PAIRS);
+    run_world_csv(w, "#shoal-trace v1\nname,submit_s,gpus,model,steps\na,0,1,A,600\nb,0,1,B,1200\n",
+                  "t.json");
+    struct sim_opts o = run_world_opts("gandiva");
+    o.sets = run_world_pairing;
+    o.set_count = 1;
+    return o;
+}
+
 /* The run must work; the log is in w->log. */
 static inline struct sim_result *run_world_run(struct run_world *w, const struct sim_opts *opts)
 {

@@ -10,13 +10,7 @@ static void two_jobs_on_the_same_gpus_run_at_the_speeds_of_the_pair(void **state
 
     (void)state;
     run_world_init(&w, "1x1:v100:usd=3.6");
-    world_put(w.env, "t.json", RUN_PAIRS);
-    run_world_csv(&w,
-                  "#shoal-trace v1\nname,submit_s,gpus,model,steps\na,0,1,A,600\nb,0,1,B,1200\n",
-                  "t.json");
-    struct sim_opts o = run_world_opts("gandiva");
-    o.sets = run_world_pairing;
-    o.set_count = 1;
+    struct sim_opts o = run_world_pair(&w);
     o.restart_s = 30;
     o.record = true;
     struct sim_result *r = run_world_run(&w, &o);

@@ -168,13 +168,7 @@ static void the_story_names_the_partner_and_the_failure(void **state)
 
     (void)state;
     run_world_init(&w, "1x1:v100");
-    world_put(w.env, "t.json", RUN_PAIRS);
-    run_world_csv(&w,
-                  "#shoal-trace v1\nname,submit_s,gpus,model,steps\na,0,1,A,600\nb,0,1,B,1200\n",
-                  "t.json");
-    struct sim_opts o = run_world_opts("gandiva");
-    o.sets = run_world_pairing;
-    o.set_count = 1;
+    struct sim_opts o = run_world_pair(&w);
     for (uint32_t i = 0; i < 2; i++) {
         o.story_job = i;
         struct sim_result *r = run_world_run(&w, &o);
