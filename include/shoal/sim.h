@@ -59,11 +59,14 @@ typedef struct shoal_sim_result {
     double utilization, cost_usd; /* cost_usd is NAN when a kind has no price */
     uint64_t rounds, restarts;
     double decision_ms_p50, decision_ms_p99;
+    /* How far jobs were from the time promised on each kind: 0 not at all, 1 wholly. NAN when the
+     * policy promises no shares. */
+    double share_error;
 } shoal_sim_result;
 
-#define SHOAL_SIM_RESULT_INIT                                                          \
-    {                                                                                  \
-        sizeof(shoal_sim_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define SHOAL_SIM_RESULT_INIT                                                             \
+    {                                                                                     \
+        sizeof(shoal_sim_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 typedef struct shoal_sim_job {

@@ -251,6 +251,7 @@ static void prepare_run(struct work *w, struct one_run *run)
     run->opts.checkpoint_s = v->checkpoint_s;
     run->opts.seed = v->seed;
     run->opts.record = v->report != NULL;
+    run->opts.shares = w->cx->json || w->story_job != SIM_NONE;
     run->opts.story_job = w->story_job;
     run->opts.done = &w->done;
     run->opts.stop = cli_interrupt_flag();

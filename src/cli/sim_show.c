@@ -18,6 +18,32 @@ static void json_number(struct base_buf *out, const char *name, double value)
     base_json_f64(out, value);
 }
 
+/* ,"name":{"t4":600}: the row of the story's job in a table of jobs and kinds. */
+static void json_by_kind(const struct sim_result *r, const char *name, const float *table,
+                         struct base_buf *out)
+{
+    double row[SCHED_KINDS_MAX];
+    uint32_t kinds = r->cluster->kind_count;
+
+    if (table == NULL)
+        return;
+    for (uint32_t k = 0; k < kinds; k++)
+        row[k] = (double)table[(size_t)r->story_job * kinds + k];
+    base_buf_printf(out, ",\"%s\":", name);
+    sim_result_by_kind(r->cluster, row, out);
+}
+
+static void json_job(const struct sim_result *r, struct base_buf *out)
+{
+    if (r->story_job == SIM_NONE || r->received_s == NULL)
+        return;
+    base_buf_puts(out, ",\"job\":{\"name\":");
+    base_buf_json_string(out, r->trace->jobs[r->story_job].name);
+    json_by_kind(r, "received_s", r->received_s, out);
+    json_by_kind(r, "wanted_s", r->wanted_s, out);
+    base_buf_puts(out, "}");
+}
+
 static void json_result(const struct sim_result *r, uint64_t seed, struct base_buf *out)
 {
     const struct sim_metrics *m = &r->metrics;
@@ -49,6 +75,7 @@ static void json_result(const struct sim_result *r, uint64_t seed, struct base_b
         {"lost_gpu_s", m->lost_gpu_s},
         {"node_failures", (double)m->node_failures},
         {"job_failures", (double)m->job_failures},
+        {"share_error", m->share_error},
     };
 
     base_buf_puts(out, "{\"v\":1,\"policy\":");
@@ -68,6 +95,7 @@ static void json_result(const struct sim_result *r, uint64_t seed, struct base_b
         base_json_f64(out, m->wait_by_reason_s[i]);
     }
     base_buf_puts(out, "}");
+    json_job(r, out);
     if (r->why.size > 0) {
         base_buf_puts(out, ",\"why\":");
         base_buf_append(out, r->why.data, r->why.size);

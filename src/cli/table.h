@@ -10,6 +10,7 @@
 /* id */
 #define CLI_COMMAND_MAP(X) \
     X(sim)                 \
+    X(solve)               \
     X(trace_info)          \
     X(trace_convert)       \
     X(trace_gen)           \

@@ -120,6 +120,21 @@ double sched_model_ideal_s(const struct sched_model *m, const struct sched_clust
     return seconds;
 }
 
+double sched_model_ideal_step_s(const struct sched_model *m, const struct sched_cluster *c,
+                                uint32_t kind, uint32_t gpus, const struct sched_model *partner)
+{
+    struct sched_place places[PLACES_MAX];
+    struct sched_batch batch = {1, 1};
+
+    if (kind >= c->kind_count || gpus == 0 || gpus > c->kinds[kind].gpus)
+        return INFINITY;
+    struct sched_alloc a = {places, pack(c, kind, gpus, places), gpus, (uint16_t)kind};
+    if (m->ops->choose_batch != NULL)
+        batch = m->ops->choose_batch(m, &a);
+    double step_s = m->ops->time_per_step(m, &a, batch, partner);
+    return step_s > 0 ? step_s : INFINITY;
+}
+
 int sched_model_best_kind(const struct sched_model *m, const struct sched_cluster *c, uint32_t mask,
                           uint32_t gpus)
 {

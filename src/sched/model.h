@@ -70,6 +70,11 @@ double sched_model_rate(const struct sched_model *m, const struct sched_alloc *a
 double sched_model_ideal_s(const struct sched_model *m, const struct sched_cluster *c,
                            uint32_t kind, uint32_t gpus, double progress);
 
+/* Seconds per step on those places, alone (partner NULL) or with another job on the same GPUs;
+ * INFINITY where it cannot run. */
+double sched_model_ideal_step_s(const struct sched_model *m, const struct sched_cluster *c,
+                                uint32_t kind, uint32_t gpus, const struct sched_model *partner);
+
 /* The kind on which `gpus` GPUs finish first, among the kinds in `mask`; -1 when it can run on
  * none. */
 int sched_model_best_kind(const struct sched_model *m, const struct sched_cluster *c, uint32_t mask,

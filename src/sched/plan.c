@@ -25,7 +25,11 @@ struct sched_plan {
     size_t why_count, why_cap;
     enum sched_reason others;
     uint32_t behind;     /* index of the job nobody may overtake */
-    shoal_status status; /* SHOAL_E_NOMEM once places could not be stored */
+    shoal_status status; /* SHOAL_E_NOMEM once places or shares could not be stored */
+
+    float *wanted; /* (jobs, kinds) in the arena; NULL: nothing said */
+    double prices[SCHED_KINDS_MAX];
+    bool priced;
 };
 
 static const char *const locality_names[] = {"anywhere", "rack", "strict", NULL};
@@ -124,6 +128,8 @@ shoal_status sched_plan_begin(struct sched_plan *plan, const struct sched_snapsh
     plan->others = SCHED_WHY_CAPACITY;
     plan->behind = SCHED_JOB_NONE;
     plan->status = SHOAL_OK;
+    plan->wanted = NULL;
+    plan->priced = false;
     base_arena_clear(&plan->arena);
     sched_books_begin(&plan->books, snap);
     return SHOAL_OK;
@@ -406,6 +412,36 @@ const struct sched_grant *sched_plan_grant(const struct sched_plan *plan, size_t
 shoal_status sched_plan_status(const struct sched_plan *plan)
 {
     return plan->status;
+}
+
+/* ---- what a policy says about shares ---- */
+
+void sched_plan_set_prices(struct sched_plan *plan, const double *prices)
+{
+    memcpy(plan->prices, prices, plan->cluster->kind_count * sizeof *prices);
+    plan->priced = true;
+}
+
+float *sched_plan_want(struct sched_plan *plan)
+{
+    size_t jobs = plan->snap->job_count > 0 ? plan->snap->job_count : 1;
+
+    if (plan->wanted == NULL)
+        plan->wanted =
+            base_arena_calloc(&plan->arena, jobs, plan->cluster->kind_count * sizeof *plan->wanted);
+    if (plan->wanted == NULL)
+        plan->status = SHOAL_E_NOMEM;
+    return plan->wanted;
+}
+
+const double *sched_plan_prices(const struct sched_plan *plan)
+{
+    return plan->priced ? plan->prices : NULL;
+}
+
+const float *sched_plan_wanted(const struct sched_plan *plan)
+{
+    return plan->wanted;
 }
 
 struct base_arena *sched_plan_arena(struct sched_plan *plan)

@@ -80,9 +80,18 @@ const struct sched_grant *sched_plan_grant(const struct sched_plan *plan, size_t
 struct sched_why sched_plan_why(const struct sched_plan *plan, size_t job, bool blockers);
 /* Just the reason. */
 enum sched_reason sched_plan_reason(const struct sched_plan *plan, size_t job);
-/* SHOAL_E_NOMEM when a place was refused for want of memory: the plan is then not the one the
- * policy wanted, and decide returns this. */
+/* SHOAL_E_NOMEM when a place was refused for want of memory, or the shares: the plan is then not the
+ * one the policy wanted, and decide returns this. */
 SHOAL_MUST_USE shoal_status sched_plan_status(const struct sched_plan *plan);
+/* Policies that solve for shares say what they wanted, for reports, at every decision. Prices
+ * (kinds): what one more GPU of the kind would be worth to the objective; copied. Shares (jobs,
+ * kinds), zero at first, the same array when asked for again: of time on each kind, alone and with a
+ * partner together; NULL when memory is short. */
+void sched_plan_set_prices(struct sched_plan *plan, const double *prices);
+float *sched_plan_want(struct sched_plan *plan);
+/* What was said, or NULL. */
+const double *sched_plan_prices(const struct sched_plan *plan);
+const float *sched_plan_wanted(const struct sched_plan *plan);
 /* Scratch for the policy, until the next begin. */
 struct base_arena *sched_plan_arena(struct sched_plan *plan);
 

@@ -2,14 +2,16 @@
  *
  * A policy is a pure function: (snapshot, memory) -> plan. It sees the cluster, the jobs that have
  * arrived and not finished, and the time; it calls nothing, reads no clock and keeps nothing
- * outside `memory` and the jobs' notes. The simulator and the daemon call the same function, so
- * what is measured in one is what runs in the other.
+ * outside `memory`, what that owns, and the jobs' notes. The simulator and the daemon call the same
+ * function, so what is measured in one is what runs in the other.
  *
  * When it runs. Once per round, on the driver's thread, with every job's history brought up to
  * `now_s`. Between two calls jobs finish and fail, nodes go down and come back, and new jobs
  * arrive; the snapshot simply shows the result. `memory` is memory_size bytes, zero but for the
  * knobs, which the driver has set from the rows; it is policy-wide state and stays between calls.
- * What belongs to a job goes into its `note` words, which start at 0 and travel with it.
+ * What belongs to a job goes into its `note` words, which start at 0 and travel with it. A policy
+ * that keeps more points to it from `memory`, takes it from the snapshot's allocator and frees it in
+ * `fini`.
  *
  * What it must do. Fill the plan through the functions of plan.h, which keep the books: a job is
  * kept where it is (no restart), placed anew, made to share, or left waiting with a reason. The
@@ -20,7 +22,7 @@
  *   - gangs whole: a job gets all its GPUs, of one kind, or none;
  *   - leases respected: a job whose lease_until_s is after now_s stays where it is, unless its node
  *     is gone;
- *   - deterministic: equal snapshots and memory give equal plans;
+ *   - deterministic: equal snapshots from the first call on give equal plans;
  *   - work-conserving, no starvation: where the row promises it;
  *   - survives the loss of any node at any moment;
  *   - explains itself: each waiting job has a reason other than SCHED_WHY_NONE.
@@ -91,9 +93,13 @@ struct sched_snapshot {
     size_t job_count;
     double now_s;
     double round_s;
-    double restart_s; /* what a start or a move costs a job */
-    uint64_t round;   /* counts calls */
-    uint64_t seed;    /* for policies that draw: stream names are theirs */
+    double restart_s;               /* what a start or a move costs a job */
+    uint64_t round;                 /* counts calls */
+    uint64_t seed;                  /* for policies that draw: stream names are theirs */
+    const struct base_alloc *alloc; /* for what a policy keeps between calls, freed by `fini` */
+    /* The name of sched_job.group; a '/' in it says what lies inside what. NULL: none have names. */
+    const char *(*group_name)(void *ctx, uint32_t group);
+    void *group_ctx;
 };
 
 struct sched_plan;
@@ -112,10 +118,15 @@ struct sched_policy {
                              rules */
     bool starvation_free; /* every job starts in the end, however many others arrive; with the
                              default knobs, and leases of at most a round */
+    /* Whether the knobs make sense, as far as their rows cannot tell; NULL: they do. Called once,
+     * before anything else. */
+    shoal_status (*check)(const void *memory, shoal_err *err);
     /* The plan is empty at the start. SHOAL_E_NOMEM when memory is short; the driver then stops with
      * that error and uses nothing of the plan. */
     shoal_status (*decide)(void *memory, const struct sched_snapshot *snap,
                            struct sched_plan *plan);
+    /* Frees what `memory` points to; NULL: nothing. Called once, also when decide never was. */
+    void (*fini)(void *memory, const struct base_alloc *alloc);
 };
 
 /* Fills kind_rank and kind_slower from `kinds` and the model; ties keep the cluster's order. */

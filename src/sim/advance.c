@@ -44,6 +44,7 @@ static void hold(struct sim_state *s, struct sim_active *a, double seconds)
 
     a->job.attained_gpu_s += seconds * a->job.alloc.gpus;
     a->job.run_s += seconds;
+    sim_shares_hold(s, a, seconds);
     s->held_gpu_s += seconds * held;
     if (price >= 0)
         a->usd += seconds * held / 3600 * price;

@@ -94,6 +94,7 @@ static void fill_result(const struct sim_metrics *m, shoal_sim_result *out)
         .restarts = m->restarts,
         .decision_ms_p50 = m->decision_ms_p50,
         .decision_ms_p99 = m->decision_ms_p99,
+        .share_error = m->share_error,
     };
 
     memcpy(out, &full, shared_size(out->struct_size, sizeof full));
@@ -124,6 +125,7 @@ shoal_status shoal_sim_run(shoal_sim *sim, const char *policy, shoal_sim_result 
         opts.node_mtbf_s = sim->opts.node_mtbf_s;
         opts.node_repair_s = sim->opts.node_repair_s;
         opts.seed = sim->opts.seed;
+        opts.shares = true;
         opts.stop = &sim->stop;
         st = sim_run(sim->env, sim->trace, &sim->cluster, &opts, &result, err);
         atomic_store_explicit(&sim->stop, false, memory_order_relaxed);

@@ -95,6 +95,23 @@ static void story_job(struct sim_state *s, double time_s, const char *type,
     base_buf_puts(out, "\n");
 }
 
+/* Of a job that ended: the time it held each kind, and the time it was promised. The texts live in
+ * the two buffers. */
+static void event_shares(const struct sim_state *s, const struct sim_active *a,
+                         struct base_event *e, struct base_buf *received, struct base_buf *wanted)
+{
+    uint32_t kinds = s->cluster->kind_count;
+
+    sim_result_by_kind(s->cluster, a->shares + 2 * kinds, received);
+    if (base_buf_status(received) == SHOAL_OK)
+        base_event_raw(e, "received_s", received->data);
+    if (!s->promises)
+        return;
+    sim_result_by_kind(s->cluster, a->shares + kinds, wanted);
+    if (base_buf_status(wanted) == SHOAL_OK)
+        base_event_raw(e, "wanted_s", wanted->data);
+}
+
 shoal_status sim_journal_job(struct sim_state *s, double time_s, const char *type,
                              const struct sim_active *a, const char *detail)
 {
@@ -104,11 +121,13 @@ shoal_status sim_journal_job(struct sim_state *s, double time_s, const char *typ
         return SHOAL_OK;
 
     struct base_event e;
-    struct base_buf places;
+    struct base_buf places, received, wanted;
     base_event_init(&e, time_s, type);
     base_event_str(&e, "job", s->trace->jobs[a->job.id].name);
     base_event_i64(&e, "gpus", a->job.gpus);
     base_buf_init(&places, s->alloc, SIM_EVENT_MAX / 2);
+    base_buf_init(&received, s->alloc, SIM_EVENT_MAX / 8);
+    base_buf_init(&wanted, s->alloc, SIM_EVENT_MAX / 8);
     if (sim_running(a)) {
         format_places(&a->job.alloc, &places);
         if (base_buf_status(&places) == SHOAL_OK)
@@ -119,10 +138,14 @@ shoal_status sim_journal_job(struct sim_state *s, double time_s, const char *typ
         base_event_f64(&e, "progress", a->job.progress / a->job.model.work);
     if (detail != NULL)
         base_event_str(&e, "detail", detail);
-    shoal_status st = base_buf_status(&places) == SHOAL_OK
-                          ? emit(s, &e)
-                          : base_err_nomem(s->err, "writing an event");
+    if (a->shares != NULL && !isnan(a->end_s))
+        event_shares(s, a, &e, &received, &wanted);
+    bool ok = base_buf_status(&places) == SHOAL_OK && base_buf_status(&received) == SHOAL_OK &&
+              base_buf_status(&wanted) == SHOAL_OK;
+    shoal_status st = ok ? emit(s, &e) : base_err_nomem(s->err, "writing an event");
     base_buf_fini(&places);
+    base_buf_fini(&received);
+    base_buf_fini(&wanted);
     return st;
 }
 
@@ -222,6 +245,28 @@ void sim_journal_why(struct sim_state *s, size_t index)
     base_buf_fini(&blockers);
 }
 
+/* "promised 4h00m on v100, got 3h10m; 1h00m on p100, got 1h20m" */
+static void story_shares(struct sim_state *s)
+{
+    const struct sim_result *r = s->result;
+    uint32_t kinds = s->cluster->kind_count;
+    bool any = false;
+    char a[32], b[32];
+
+    for (uint32_t k = 0; k < kinds && r->wanted_s != NULL; k++) {
+        size_t at = (size_t)s->opts->story_job * kinds + k;
+        if (r->wanted_s[at] < 1 && r->received_s[at] < 1)
+            continue;
+        base_buf_printf(&s->result->story, "%s%s on %s, got %s", any ? "; " : "promised ",
+                        base_format_duration((double)r->wanted_s[at], a, sizeof a),
+                        s->cluster->kinds[k].name,
+                        base_format_duration((double)r->received_s[at], b, sizeof b));
+        any = true;
+    }
+    if (any)
+        base_buf_puts(&s->result->story, "\n");
+}
+
 void sim_journal_story_end(struct sim_state *s)
 {
     uint32_t index = s->opts->story_job;
@@ -249,4 +294,5 @@ void sim_journal_story_end(struct sim_state *s)
     if (!isnan((double)r->rho))
         base_buf_printf(out, ", rho %.2f", (double)r->rho);
     base_buf_puts(out, "\n");
+    story_shares(s);
 }

@@ -140,5 +140,6 @@ shoal_status sim_metrics_finish(struct sim_state *s)
     m->decision_ms_p99 = histogram_ms(&s->decisions, 0.99);
     m->decision_s = s->decisions.sum_s;
     fairness(m, r);
+    sim_shares_finish(s);
     return SHOAL_OK;
 }

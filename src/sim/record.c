@@ -5,7 +5,8 @@
  * doubles, so a run of any length keeps between half and all of the resolution. Segments: a job on
  * a node gets the lowest free rows of that node; jobs that share GPUs share rows, and a job whose
  * partner changes is seated anew. Recording of segments stops at SEGMENTS_MAX, and the result says
- * so. */
+ * so. Prices have series too once a policy names some; they hold until it names others, and are 0
+ * while no job is live. */
 #include "sim/state.h"
 
 #include "base/assert.h"
@@ -18,9 +19,11 @@ enum { SAMPLES = 2048, SEGMENTS_MAX = 200000 };
 struct sim_recorder {
     const struct base_alloc *alloc;
     double origin_s, step_s;
-    double
-        *sums[SCHED_KINDS_MAX + 2]; /* busy per kind, waiting, running: value x seconds, per step */
-    uint32_t series_count;
+    uint32_t kinds;
+    /* Value x seconds, per step: busy per kind, waiting, running, prices per kind. */
+    double *sums[2 * SCHED_KINDS_MAX + 2];
+    uint32_t series_count; /* without the prices until some are named */
+    double price[SCHED_KINDS_MAX];
     uint64_t *node_rows, *node_shared; /* rows in use, and in use by two jobs, per node */
     struct sim_segment *segments;
     size_t segment_count, segment_cap;
@@ -36,7 +39,8 @@ shoal_status sim_recorder_new(struct sim_state *s, struct sim_recorder **out)
     r->alloc = s->alloc;
     r->origin_s = s->origin_s;
     r->step_s = s->opts->round_s;
-    r->series_count = s->cluster->kind_count + 2;
+    r->kinds = s->cluster->kind_count;
+    r->series_count = r->kinds + 2;
     r->node_rows = base_calloc(s->alloc, s->cluster->node_count, sizeof *r->node_rows);
     r->node_shared = base_calloc(s->alloc, s->cluster->node_count, sizeof *r->node_shared);
     bool ok = r->node_rows != NULL && r->node_shared != NULL;
@@ -108,6 +112,24 @@ static bool last_holder(const struct sim_active *a)
            (a->end_s > b->end_s || (a->end_s == b->end_s && a->job.id > b->job.id));
 }
 
+shoal_status sim_record_prices(struct sim_state *s, const double *prices)
+{
+    struct sim_recorder *r = s->recorder;
+
+    if (r == NULL || prices == NULL)
+        return SHOAL_OK;
+    for (; r->series_count < 2 * r->kinds + 2; r->series_count++) {
+        double *sums = base_calloc(s->alloc, SAMPLES, sizeof *sums);
+        if (sums == NULL)
+            return base_err_nomem(s->err, "recording the run");
+        r->sums[r->series_count] = sums;
+    }
+    for (uint32_t k = 0; k < r->kinds; k++)
+        if (isfinite(prices[k]))
+            r->price[k] = prices[k];
+    return SHOAL_OK;
+}
+
 void sim_record_stretch(struct sim_state *s, double to_s)
 {
     struct sim_recorder *r = s->recorder;
@@ -126,22 +148,24 @@ void sim_record_stretch(struct sim_state *s, double to_s)
         if (counted(a))
             busy[a->job.alloc.kind] += a->job.alloc.gpus;
     }
-    for (uint32_t k = 0; k < s->cluster->kind_count; k++)
+    for (uint32_t k = 0; k < r->kinds; k++)
         spread(r, k, busy[k], s->now_s, to_s);
-    spread(r, r->series_count - 2, (double)s->job_count - running, s->now_s, to_s);
-    spread(r, r->series_count - 1, running, s->now_s, to_s);
+    spread(r, r->kinds, (double)s->job_count - running, s->now_s, to_s);
+    spread(r, r->kinds + 1, running, s->now_s, to_s);
+    for (uint32_t i = r->kinds + 2; i < r->series_count && s->job_count > 0; i++)
+        spread(r, i, r->price[i - r->kinds - 2], s->now_s, to_s);
     /* Jobs that ended inside the stretch are taken off again for its rest. */
     for (size_t e = 0; e < s->ended_count; e++) {
         const struct sim_active *a = s->ended[e];
         if (last_holder(a))
             spread(r, a->job.alloc.kind, -(double)a->job.alloc.gpus, a->end_s, to_s);
-        spread(r, r->series_count - 1, -1, a->end_s, to_s);
+        spread(r, r->kinds + 1, -1, a->end_s, to_s);
     }
     /* Jobs that arrive inside it wait for the next round. */
     for (size_t i = s->next_arrival; i < s->trace->job_count && s->trace->jobs[i].submit_s < to_s;
          i++)
         if (s->trace->jobs[i].kinds != 0)
-            spread(r, r->series_count - 2, 1, s->trace->jobs[i].submit_s, to_s);
+            spread(r, r->kinds, 1, s->trace->jobs[i].submit_s, to_s);
 }
 
 static uint64_t lowest_rows(uint64_t used, uint32_t count)
@@ -221,12 +245,16 @@ shoal_status sim_record_finish(struct sim_state *s)
     out->step_s = r->step_s;
     out->count = count;
     bool ok = true;
-    for (uint32_t k = 0; k < s->cluster->kind_count; k++) {
+    bool priced = r->series_count > r->kinds + 2;
+    for (uint32_t k = 0; k < r->kinds; k++) {
         out->busy[k] = take_series(s, r->sums[k], count);
         ok = ok && out->busy[k] != NULL;
+        if (priced)
+            out->price[k] = take_series(s, r->sums[r->kinds + 2 + k], count);
+        ok = ok && (!priced || out->price[k] != NULL);
     }
-    out->waiting = take_series(s, r->sums[r->series_count - 2], count);
-    out->running = take_series(s, r->sums[r->series_count - 1], count);
+    out->waiting = take_series(s, r->sums[r->kinds], count);
+    out->running = take_series(s, r->sums[r->kinds + 1], count);
     if (!ok || out->waiting == NULL || out->running == NULL)
         return base_err_nomem(s->err, "recording the run");
     s->result->segments = r->segments;

@@ -3,8 +3,8 @@
  * The page holds no script and asks for nothing from anywhere; its policy says so to the browser.
  * Its size does not grow with the number of jobs: lines have a maximum of points, tables of rows,
  * pictures of bytes, names of characters. Files: report_text.c (words), report_table.c,
- * report_occupancy.c (who holds what), report_lines.c (over time, distributions), report_svg.c
- * (chart kit), report_num.c, report_style.c. Tests: test_report.c. */
+ * report_occupancy.c (who holds what), report_lines.c (over time, distributions), report_shares.c
+ * (prices, shares), report_svg.c (chart kit), report_num.c, report_style.c. Tests: test_report.c. */
 #include "sim/report_parts.h"
 
 #include "base/err.h"
@@ -237,6 +237,8 @@ shoal_status sim_report(const struct sim_result *const *results, size_t count,
         st = sim_report_queue(&page);
     if (st == SHOAL_OK)
         st = sim_report_cdf(&page);
+    if (st == SHOAL_OK)
+        st = sim_report_shares(&page);
     sim_report_waiting(&page);
     sim_report_worst(&page);
     if (st == SHOAL_OK)

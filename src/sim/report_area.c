@@ -75,22 +75,15 @@ void sim_report_kind_head(struct base_buf *out, const struct sched_cluster *clus
 static double busy_between(const struct sim_series *series, uint32_t kind, double from_s,
                            double to_s)
 {
-    size_t from = (size_t)fmax(0, floor(from_s / series->step_s + 1e-9));
-    size_t to = (size_t)fmax(0, ceil(to_s / series->step_s - 1e-9));
-    if (series->busy[kind] == NULL || from >= series->count)
-        return 0;
-    to = to <= from ? from + 1 : to > series->count ? series->count : to;
-    double sum = 0;
-    for (size_t i = from; i < to; i++)
-        sum += series->busy[kind][i];
-    return sum / (double)(to - from);
+    double mean = sim_report_mean(series, series->busy[kind], from_s, to_s);
+    return isnan(mean) ? 0 : mean;
 }
 
 static void area_lane(struct base_buf *out, const struct sim_report_page *page,
                       const struct sim_series *series, uint32_t kind, int y, int px)
 {
     double gpus = page->cluster->kinds[kind].gpus > 0 ? page->cluster->kinds[kind].gpus : 1;
-    unsigned colour = kind % (SIM_REPORT_COLOURS - 1);
+    unsigned colour = sim_report_kind_colour(kind);
     base_buf_printf(out, "<path class=\"sunk\" d=\"M0 %dh%dv%dh-%dz\"/>", y, SIM_REPORT_WIDTH, px,
                     SIM_REPORT_WIDTH);
     for (int edge = 0; edge < 2; edge++) {

@@ -40,19 +40,7 @@ static bool recorded(const struct sim_result *result)
 static double mean_between(const struct sim_result *result, bool running, double from_s,
                            double to_s)
 {
-    const struct sim_series *series = &result->series;
-    size_t from = (size_t)fmax(0, floor(from_s / series->step_s + 1e-9));
-    size_t to = (size_t)fmax(0, ceil(to_s / series->step_s - 1e-9));
-    if (from >= series->count)
-        return NAN;
-    if (to <= from)
-        to = from + 1;
-    if (to > series->count)
-        to = series->count;
-    double sum = 0;
-    for (size_t i = from; i < to; i++)
-        sum += track(result, running)[i];
-    return sum / (double)(to - from);
+    return sim_report_mean(&result->series, track(result, running), from_s, to_s);
 }
 
 static void time_line(const struct sim_report_page *page, size_t index, bool running,

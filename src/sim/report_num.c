@@ -216,6 +216,22 @@ uint64_t sim_report_ran(const struct sim_result *result)
     return m->jobs > m->rejected ? m->jobs - m->rejected : 0;
 }
 
+double sim_report_mean(const struct sim_series *series, const float *values, double from_s,
+                       double to_s)
+{
+    if (values == NULL || !(series->step_s > 0))
+        return NAN;
+    size_t from = (size_t)fmax(0, floor(from_s / series->step_s + 1e-9));
+    size_t to = (size_t)fmax(0, ceil(to_s / series->step_s - 1e-9));
+    if (from >= series->count)
+        return NAN;
+    to = to <= from ? from + 1 : to > series->count ? series->count : to;
+    double sum = 0;
+    for (size_t i = from; i < to; i++)
+        sum += values[i];
+    return sum / (double)(to - from);
+}
+
 double sim_report_metric(enum sim_report_metric metric, const struct sim_metrics *m)
 {
     if (metric <= SIM_METRIC_UNFAIR && m->finished == 0)

@@ -66,6 +66,9 @@ size_t sim_report_name_chars(const char *name, size_t chars);
 double sim_report_jct(const struct sim_result *result, size_t job);
 /* Jobs that were not rejected. */
 uint64_t sim_report_ran(const struct sim_result *result);
+/* Mean of one of the series between two times; NAN past its end, and when there is none. */
+double sim_report_mean(const struct sim_series *series, const float *values, double from_s,
+                       double to_s);
 
 enum sim_report_metric {
     SIM_METRIC_AVG_JCT,
@@ -106,6 +109,7 @@ struct sim_report_axis {
 struct sim_report_line {
     const char *name;
     size_t style;
+    bool kind; /* `style` is a kind of GPU, and the colour its own, as in pictures of the cluster */
     size_t count;
     bool steps; /* y holds until the next x */
     float x[SIM_REPORT_POINTS_MAX], y[SIM_REPORT_POINTS_MAX];
@@ -139,6 +143,11 @@ void sim_report_svg_chart(struct base_buf *out, const struct sim_report_chart *c
 void sim_report_svg_x_labels(struct base_buf *out, const struct sim_report_axis *axis, int y);
 /* Names with a piece of their line, for all results of the page. */
 void sim_report_legend(const struct sim_report_page *page);
+
+/* The shapes that repeat the colours: circle, square, diamond, triangle, hexagon, ring, bars. */
+extern const char *const sim_report_shapes[SIM_REPORT_COLOURS];
+/* The colour of a kind of GPU. */
+unsigned sim_report_kind_colour(uint32_t kind);
 
 void sim_report_panel_open(struct base_buf *out, const char *id, const char *title,
                            const char *note);
@@ -177,5 +186,7 @@ sim_report_occupancy(const struct sim_report_page *page); /* report_occupancy.c 
 SHOAL_MUST_USE shoal_status
 sim_report_queue(const struct sim_report_page *page); /* report_lines.c */
 SHOAL_MUST_USE shoal_status sim_report_cdf(const struct sim_report_page *page);
+/* Prices and shares, of the policies that have them: report_shares.c. */
+SHOAL_MUST_USE shoal_status sim_report_shares(const struct sim_report_page *page);
 
 #endif

@@ -85,7 +85,7 @@ const char sim_report_style[] =
     ".j{fill-opacity:var(--fill);stroke-width:.75}.j:hover{fill-opacity:.8}\n"
     ".j.o{stroke:none}.fine .j{stroke:none;fill-opacity:.75}\n"
     ".occ svg:has(.j:hover) .j:not(:hover){opacity:.25}\n"
-    ".ar{fill-opacity:var(--fill);stroke:none}.ed{fill:none;stroke-width:1.5}\n"
+    ".ar{fill-opacity:var(--fill);stroke:none}.ed{fill:none;stroke-width:1.5}.got{stroke:none}\n"
     ".occ+.occ{margin-top:16px;padding-top:16px;border-top:1px solid var(--grid)}\n"
     ".occ .head{margin-bottom:8px}\n"
     "details{margin-top:12px;font-size:12px}\n"
@@ -94,7 +94,7 @@ const char sim_report_style[] =
     "details td:first-child{color:var(--dim)}.scroll{overflow-x:auto}\n"
     ".row{display:grid;grid-template-columns:190px minmax(0,1fr) 72px;gap:4px 16px;align-items:center}\n"
     ".row+.row{margin-top:8px}.row b{overflow-wrap:break-word;min-width:0;font-weight:550}\n"
-    ".row svg{display:block;width:100%}\n"
+    ".row svg{display:block;width:100%}.words+.legend{margin-top:12px}.sub{margin:16px 0 8px}\n"
     /* the end */
     ".cmd{background:var(--sunk);border-radius:6px;padding:10px 12px;overflow-wrap:anywhere;white-space:pre-wrap}\n"
     ".facts{display:grid;grid-template-columns:repeat(4,minmax(0,1fr));gap:12px 16px;margin-top:12px}\n"

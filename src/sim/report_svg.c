@@ -319,7 +319,11 @@ static void write_line(struct base_buf *out, const struct sim_report_line *line,
         return;
     size_t colour = line->style % SIM_REPORT_COLOURS;
     size_t dash = (line->style + line->style / SIM_REPORT_COLOURS) % SIM_REPORT_COLOURS;
-    base_buf_printf(out, "<path class=\"l s%zu d%zu\" d=\"", colour, dash);
+    if (line->kind)
+        base_buf_printf(out, "<path class=\"ed c%u d%zu\" d=\"",
+                        sim_report_kind_colour((uint32_t)line->style), dash);
+    else
+        base_buf_printf(out, "<path class=\"l s%zu d%zu\" d=\"", colour, dash);
     for (size_t i = 0; i < line->count; i++) {
         double x = (double)line->x[i] * SIM_REPORT_WIDTH, y = (1 - (double)line->y[i]) * height;
         if (i == 0)
@@ -377,6 +381,12 @@ void sim_report_legend(const struct sim_report_page *page)
         base_buf_puts(page->out, "</b></li>");
     }
     base_buf_puts(page->out, "</ul>\n");
+}
+
+/* The last colour, grey, is for what has no other. */
+unsigned sim_report_kind_colour(uint32_t kind)
+{
+    return kind % (SIM_REPORT_COLOURS - 1);
 }
 
 /* ---- frames ---- */

@@ -183,8 +183,7 @@ static bool reason_seen(const struct sim_report_page *page, const struct reason 
     return false;
 }
 
-/* The shapes that repeat the colours: circle, square, diamond, triangle, hexagon, ring, bars. */
-static const char *const shapes[SIM_REPORT_COLOURS] = {
+const char *const sim_report_shapes[SIM_REPORT_COLOURS] = {
     "<circle cx=\"6\" cy=\"6\" r=\"5\"/>",
     "<path d=\"M1.5 1.5h9v9h-9z\"/>",
     "<path d=\"M6 .5 11.5 6 6 11.5.5 6z\"/>",
@@ -291,7 +290,8 @@ void sim_report_waiting(const struct sim_report_page *page)
                 out,
                 "<li><svg class=\"c%u\" width=\"12\" height=\"12\" viewBox=\"0 0 12 12\" "
                 "stroke-width=\"0\" aria-hidden=\"true\">%s</svg><span><b>%s</b> %s</span></li>",
-                reasons[r].colour, shapes[reasons[r].colour], reasons[r].name, reasons[r].meaning);
+                reasons[r].colour, sim_report_shapes[reasons[r].colour], reasons[r].name,
+                reasons[r].meaning);
     base_buf_puts(out, "</ul>\n");
     for (size_t i = 0; i < page->count; i++)
         waiting_bar(page, page->results[i], most);

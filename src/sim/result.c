@@ -1,6 +1,8 @@
-/* result.c - letting go of a result. Any thread, once no other thread reads the result. Tests:
- * test_report.c. */
+/* result.c - letting go of a result, and how its figures by kind are written. Any thread, once no
+ * other thread reads the result. Tests: test_report.c, test_shares.c. */
 #include "sim/result.h"
+
+#include "base/event.h"
 
 void sim_result_free(struct sim_result *result)
 {
@@ -8,12 +10,28 @@ void sim_result_free(struct sim_result *result)
         return;
     const struct base_alloc *alloc = result->alloc;
     base_free(alloc, result->jobs);
-    for (size_t k = 0; k < SCHED_KINDS_MAX; k++)
+    base_free(alloc, result->received_s);
+    base_free(alloc, result->wanted_s);
+    for (size_t k = 0; k < SCHED_KINDS_MAX; k++) {
         base_free(alloc, result->series.busy[k]);
+        base_free(alloc, result->series.price[k]);
+    }
     base_free(alloc, result->series.waiting);
     base_free(alloc, result->series.running);
     base_free(alloc, result->segments);
     base_buf_fini(&result->story);
     base_buf_fini(&result->why);
     base_free(alloc, result);
+}
+
+void sim_result_by_kind(const struct sched_cluster *cluster, const double *values,
+                        struct base_buf *out)
+{
+    for (uint32_t k = 0; k < cluster->kind_count; k++) {
+        base_buf_puts(out, k == 0 ? "{" : ",");
+        base_buf_json_string(out, cluster->kinds[k].name);
+        base_buf_puts(out, ":");
+        base_json_f64(out, values[k]);
+    }
+    base_buf_puts(out, "}");
 }

@@ -47,6 +47,10 @@ struct sim_metrics {
     double wall_s, cpu_s;
     uint64_t node_failures, job_failures;
     uint32_t worst_rho_job; /* index into the trace's jobs, SIM_NONE */
+    /* Mean over finished jobs of sum_k |wanted - received| / sum_k (wanted + received): 0, every job
+     * got the time it was promised on each kind; 1, none got any of it. NAN: the policy promises no
+     * shares, or they were not kept. */
+    double share_error;
 };
 
 /* Means over equal steps of time from origin_s on; the step doubles when the record is full. */
@@ -56,6 +60,9 @@ struct sim_series {
     float *busy[SCHED_KINDS_MAX]; /* GPUs held, per kind */
     float *waiting;               /* jobs */
     float *running;               /* jobs */
+    /* What one more GPU of the kind would be worth to the policy's objective, in its unit; 0 while no
+     * job is live. All NULL: the policy names no prices. */
+    float *price[SCHED_KINDS_MAX];
 };
 
 /* A job on one node, in seconds since origin_s: `rows` are the GPU rows of the node it is drawn on. */
@@ -76,16 +83,24 @@ struct sim_result {
     double origin_s;
     struct sim_metrics metrics;
     struct sim_job_result *jobs; /* one per job of the trace */
-    struct sim_series series;    /* step_s 0: not recorded */
+    /* Seconds of a job's life, (jobs, kinds of the cluster): those it held GPUs of the kind, and those
+     * the policy meant it to, the integral of the share it asked for. NULL: not kept, and wanted_s
+     * also when the policy promises no shares. 0 for jobs that were rejected. */
+    float *received_s, *wanted_s;
+    struct sim_series series; /* step_s 0: not recorded */
     struct sim_segment *segments;
     size_t segment_count;
     bool segments_cut;     /* there were more than the record holds: do not draw them */
-    struct base_buf story; /* text about one job, when asked for */
+    uint32_t story_job;    /* the job asked about, or SIM_NONE */
+    struct base_buf story; /* text about it */
     /* Why that job waited, as a JSON array in order of time, the first SIM_WHY_MAX changes:
      * [{"t":60,"reason":"gang","text":"...","blockers":[{"job":"a","gpus":4}]}] */
     struct base_buf why;
 };
 
 void sim_result_free(struct sim_result *result);
+/* Appends {"t4":600,"v100":0}, a number per kind of the cluster. */
+void sim_result_by_kind(const struct sched_cluster *cluster, const double *values,
+                        struct base_buf *out);
 
 #endif

@@ -42,9 +42,7 @@ static struct sim_active *active_new(struct sim_state *s)
     if (a == NULL)
         return base_arena_calloc(&s->actives, 1, sizeof *a);
     s->free_list = a->next_free;
-    struct sched_place *far = a->far;
-    uint32_t far_cap = a->far_cap;
-    *a = (struct sim_active){.far = far, .far_cap = far_cap};
+    *a = (struct sim_active){.far = a->far, .far_cap = a->far_cap, .shares = a->shares};
     return a;
 }
 
@@ -90,7 +88,7 @@ static shoal_status arrive(struct sim_state *s)
         0)
         return base_err_nomem(s->err, "simulating");
     struct sim_active *a = active_new(s);
-    if (a == NULL)
+    if (a == NULL || sim_shares_join(s, a) != SHOAL_OK)
         return base_err_nomem(s->err, "simulating");
     a->job = (struct sched_job){
         .id = index,
@@ -161,6 +159,7 @@ static shoal_status end_job(struct sim_state *s, struct sim_active *a)
         .starts = a->job.starts,
         .outcome = a->failed ? SIM_FAILED : SIM_FINISHED,
     };
+    sim_shares_end(s, a);
     s->result->metrics.cost_usd += a->usd;
     if (a->job.id == s->opts->story_job)
         s->story_usd = a->unpriced ? NAN : a->usd;
@@ -253,6 +252,13 @@ static shoal_status stuck(struct sim_state *s)
     return SHOAL_E_IMPOSSIBLE;
 }
 
+static const char *group_name(void *ctx, uint32_t group)
+{
+    const struct sim_state *s = ctx;
+
+    return sim_names_get(&s->trace->groups, group);
+}
+
 static shoal_status decide(struct sim_state *s)
 {
     struct sim_metrics *m = &s->result->metrics;
@@ -267,6 +273,9 @@ static shoal_status decide(struct sim_state *s)
         .restart_s = s->opts->restart_s,
         .round = m->rounds,
         .seed = s->opts->seed,
+        .alloc = s->alloc,
+        .group_name = group_name,
+        .group_ctx = s,
     };
 
     uint64_t began = env_now_ns(s->env);
@@ -280,7 +289,11 @@ static shoal_status decide(struct sim_state *s)
     m->rounds++;
     m->job_rounds += s->job_count;
 
-    st = sim_carry_out(s);
+    st = sim_shares_decided(s);
+    if (st == SHOAL_OK)
+        st = sim_record_prices(s, sched_plan_prices(s->plan));
+    if (st == SHOAL_OK)
+        st = sim_carry_out(s);
     for (size_t i = 0; i < s->job_count && st == SHOAL_OK && s->recorder != NULL; i++) {
         struct sim_active *a = sim_active_of(s->jobs[i]);
         if (sim_running(a) && a->segment == 0)
@@ -394,7 +407,7 @@ static shoal_status apply_sets(struct sim_state *s)
         if (st != SHOAL_OK)
             return st;
     }
-    return SHOAL_OK;
+    return p->check != NULL ? p->check(s->memory, s->err) : SHOAL_OK;
 }
 
 static void label(struct sim_result *r, const struct sim_opts *opts)
@@ -466,6 +479,7 @@ static shoal_status setup(struct sim_state *s)
     s->result->cluster = s->cluster;
     base_buf_init(&s->result->story, s->alloc, STORY_MAX);
     base_buf_init(&s->result->why, s->alloc, STORY_MAX);
+    s->result->story_job = o->story_job;
     s->origin_s = s->result->origin_s = first_round_s(s->trace, o->round_s);
     s->now_s = s->up_since_s = s->live_since_s = s->origin_s;
     s->gain_due_s = s->gain = -INFINITY;
@@ -483,6 +497,8 @@ static shoal_status setup(struct sim_state *s)
     if (st != SHOAL_OK)
         return st;
     st = sched_plan_new(s->alloc, s->cluster, &s->place, &s->plan);
+    if (st == SHOAL_OK)
+        st = sim_shares_init(s);
     if (st == SHOAL_OK && o->record)
         st = sim_recorder_new(s, &s->recorder);
     if (st == SHOAL_OK)
@@ -499,6 +515,8 @@ static void teardown(struct sim_state *s)
         base_free(s->alloc, sim_active_of(s->jobs[i])->far);
     for (struct sim_active *a = s->free_list; a != NULL; a = a->next_free)
         base_free(s->alloc, a->far);
+    if (s->memory != NULL && s->opts->policy->fini != NULL)
+        s->opts->policy->fini(s->memory, s->alloc);
     base_free(s->alloc, s->memory);
     base_free(s->alloc, s->jobs);
     base_free(s->alloc, s->ended);

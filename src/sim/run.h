@@ -26,7 +26,8 @@ struct sim_opts {
     bool job_failures;                 /* Philly's failure classes */
     double checkpoint_s;               /* a failure loses at most this much work; 0: none is lost */
     uint64_t seed;
-    bool record;           /* fill series and segments */
+    bool record;           /* fill series and segments, and keep shares */
+    bool shares;           /* keep what each job wanted and received of each kind */
     uint32_t story_job;    /* index of the job whose story is wanted, or SIM_NONE */
     sim_event_fn on_event; /* NULL: no log */
     void *event_ctx;

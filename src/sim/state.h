@@ -6,6 +6,7 @@
  *   faults.c    nodes that fail and return, jobs that fail by class
  *   journal.c   the event log and the story of one job
  *   record.c    what pictures need, bounded
+ *   shares.c    what each job was promised of each kind, and what it got
  *   metrics.c   the figures at the end
  *
  * Everything belongs to the thread that called sim_run. */
@@ -41,8 +42,10 @@ struct sim_active {
     uint8_t news;   /* enum sim_news of the plan being carried out */
     double end_s;   /* set by advancing: when it finished or failed, NAN while it goes on */
     bool failed;
-    uint64_t stamp;   /* of the last stretch it was advanced in */
-    uint32_t segment; /* record.c: first open segment + 1 */
+    uint64_t stamp;        /* of the last stretch it was advanced in */
+    uint32_t segment;      /* record.c: first open segment + 1 */
+    double *shares;        /* shares.c: (3, kinds) share now, wanted, received; NULL: not kept */
+    double shares_since_s; /* wanted is counted up to here */
     struct sim_active *partner;
     struct sim_active *next_free;
 };
@@ -107,6 +110,9 @@ struct sim_state {
     size_t why_count;       /* entries of result->why */
     double story_usd;       /* what the story's job cost, NAN: not priced */
     struct sim_recorder *recorder;
+    bool keep_shares, promises; /* promises: the policy said shares */
+    double share_error;         /* sum over share_jobs */
+    uint64_t share_jobs;
     struct sim_result *result;
 };
 
@@ -170,9 +176,27 @@ void sim_recorder_free(struct sim_recorder *r);
 /* Once the partners of all starting jobs are known. */
 void sim_record_start(struct sim_state *s, struct sim_active *a);
 void sim_record_stop(struct sim_state *s, struct sim_active *a, double when_s);
+/* What the policy says of prices, after each decision; NULL: nothing, the last ones hold. */
+SHOAL_MUST_USE shoal_status sim_record_prices(struct sim_state *s, const double *prices);
 /* State of the cluster holds from now_s to to_s. */
 void sim_record_stretch(struct sim_state *s, double to_s);
 SHOAL_MUST_USE shoal_status sim_record_finish(struct sim_state *s);
+
+/* shares.c; does nothing unless shares are kept. */
+SHOAL_MUST_USE shoal_status sim_shares_init(struct sim_state *s);
+/* A job arrives. */
+SHOAL_MUST_USE shoal_status sim_shares_join(struct sim_state *s, struct sim_active *a);
+/* After each decision: its shares hold from now on. */
+SHOAL_MUST_USE shoal_status sim_shares_decided(struct sim_state *s);
+/* A job ended, at end_s. */
+void sim_shares_end(struct sim_state *s, struct sim_active *a);
+void sim_shares_finish(struct sim_state *s);
+/* It held GPUs of its kind. */
+static inline void sim_shares_hold(const struct sim_state *s, struct sim_active *a, double seconds)
+{
+    if (a->shares != NULL)
+        a->shares[2 * s->cluster->kind_count + a->job.alloc.kind] += seconds;
+}
 
 /* metrics.c */
 void sim_histogram_add(struct sim_histogram *h, uint64_t ns);

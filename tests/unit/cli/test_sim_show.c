@@ -136,6 +136,44 @@ static void json_says_null_where_there_is_no_number(void **state)
     json_decref(root);
 }
 
+static void json_has_the_times_by_kind_of_the_job_asked_about(void **state)
+{
+    struct page *page = *state;
+    struct sched_cluster cluster = {.kind_count = 2};
+    float received[4] = {1, 2, 600.5f, 0}, wanted[4] = {3, 4, 300, 120};
+
+    snprintf(cluster.kinds[0].name, sizeof cluster.kinds[0].name, "t4");
+    snprintf(cluster.kinds[1].name, sizeof cluster.kinds[1].name, "a\"100");
+    for (size_t i = 0; i < RUNS; i++) {
+        page->runs[i].cluster = &cluster;
+        page->runs[i].metrics.share_error = i == 0 ? 0.25 : NAN;
+        page->runs[i].received_s = received;
+        page->runs[i].wanted_s = i == 0 ? wanted : NULL; /* the others promise nothing */
+        page->runs[i].story_job = i == 2 ? SIM_NONE : 1;
+    }
+    assert_int_equal(cli_sim_json(&page->cx, page->results, RUNS, 1), 0);
+    for (size_t i = 0; i < RUNS; i++) {
+        json_t *root = line_of(page, i);
+        const json_t *job = json_object_get(root, "job"), *error;
+        error = json_object_get(root, "share_error");
+        assert_true(i == 0 ? json_number_value(error) == 0.25 : json_is_null(error));
+        if (i == 2) {
+            assert_null(job);
+        } else {
+            assert_string_equal(json_string_value(json_object_get(job, "name")),
+                                page->jobs[1].name);
+            const json_t *got = json_object_get(job, "received_s");
+            assert_int_equal(json_object_size(got), 2);
+            assert_true(json_number_value(json_object_get(got, "t4")) == 600.5);
+            const json_t *want = json_object_get(job, "wanted_s");
+            assert_int_equal(want != NULL, i == 0);
+            if (i == 0)
+                assert_true(json_number_value(json_object_get(want, "a\"100")) == 120);
+        }
+        json_decref(root);
+    }
+}
+
 static size_t count_of(const char *text, const char *what)
 {
     size_t n = 0;
@@ -215,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_PAGE(json_is_one_object_per_policy_with_what_was_measured),
         ON_PAGE(json_says_null_where_there_is_no_number),
+        ON_PAGE(json_has_the_times_by_kind_of_the_job_asked_about),
         ON_PAGE(what_looks_the_same_is_not_marked),
         ON_PAGE(best_of_a_column_is_bold_and_all_that_show_the_same),
         ON_PAGE(one_policy_alone_is_not_best),

@@ -1,3 +1,4 @@
+/* ctest: full timeout=600 */
 /* test_conformance.c - the rules every policy is held to (src/sched/policy.h), by property, over
  * every row of the table: a new policy is covered by being added.
  *
@@ -31,38 +32,49 @@ static void claim_equal_plans(const struct world *w, const struct sched_plan *tw
     }
 }
 
-/* Decides twice from the same state, the second time in a plan that was never used. */
-static void decide_twice(struct world *w)
+/* A second memory of the policy that has seen the same snapshots. */
+static void *twin_new(const struct world *w)
 {
-    size_t size = w->policy->memory_size + 1;
-    unsigned char *before = malloc(size), *after = malloc(size);
-    union sched_note(*notes)[2] = calloc(w->job_count + 1, sizeof *notes);
-    struct sched_plan *twin = NULL;
+    void *twin = malloc(w->policy->memory_size + 1);
 
-    memcpy(before, w->memory, size);
+    memcpy(twin, w->memory, w->policy->memory_size + 1); /* the knobs: nothing was decided yet */
+    return twin;
+}
+
+static void twin_free(const struct world *w, void *twin)
+{
+    if (twin != NULL && w->policy->fini != NULL)
+        w->policy->fini(twin, &base_alloc_libc);
+    free(twin);
+}
+
+/* Decides twice, the second time with the twin's memory, in a plan that was never used. */
+static void decide_twice(struct world *w, void *twin)
+{
+    union sched_note(*notes)[2] = calloc(w->job_count + 1, sizeof *notes);
+    struct sched_plan *plan = NULL;
+
     for (size_t i = 0; i < w->job_count; i++)
         memcpy(notes[i], w->jobs[i]->note, sizeof *notes);
     world_decide(w);
     union sched_note changed[2];
-    memcpy(after, w->memory, size);
-    memcpy(w->memory, before, size);
     for (size_t i = 0; i < w->job_count; i++) {
         memcpy(changed, w->jobs[i]->note, sizeof changed);
         memcpy(w->jobs[i]->note, notes[i], sizeof changed);
         memcpy(notes[i], changed, sizeof changed);
     }
-    assert_int_equal(sched_plan_new(&base_alloc_libc, &w->cluster, &w->place, &twin), SHOAL_OK);
-    assert_int_equal(sched_plan_begin(twin, &w->snap), SHOAL_OK);
-    assert_int_equal(w->policy->decide(w->memory, &w->snap, twin), SHOAL_OK);
-    claim_equal_plans(w, twin);
-    WORLD_CLAIM(w, memcmp(after, w->memory, size) == 0, "two memories from one state");
+    assert_int_equal(sched_plan_new(&base_alloc_libc, &w->cluster, &w->place, &plan), SHOAL_OK);
+    assert_int_equal(sched_plan_begin(plan, &w->snap), SHOAL_OK);
+    assert_int_equal(w->policy->decide(twin, &w->snap, plan), SHOAL_OK);
+    claim_equal_plans(w, plan);
+    if (w->policy->fini == NULL)
+        WORLD_CLAIM(w, memcmp(twin, w->memory, w->policy->memory_size) == 0,
+                    "two memories from one state");
     for (size_t i = 0; i < w->job_count; i++)
         WORLD_CLAIM(w, memcmp(notes[i], w->jobs[i]->note, sizeof *notes) == 0,
                     "job %u: two notes from one state", w->jobs[i]->id);
-    sched_plan_free(twin);
+    sched_plan_free(plan);
     free(notes);
-    free(before);
-    free(after);
 }
 
 /* ---- random load ---- */
@@ -72,6 +84,7 @@ enum { ROWS = 15 };
 /* A world, and a throughput table with what it was filled with. */
 struct load {
     struct world w;
+    void *twin; /* NULL: every decision is made once */
     struct sched_table table;
     double alone[SCHED_KINDS_MAX][ROWS];
     double pair[SCHED_KINDS_MAX][ROWS][ROWS];
@@ -166,10 +179,12 @@ static void load_begin(struct load *l)
         memcpy(&l->gain, (const char *)l->w.memory + gain->offset, sizeof l->gain);
     random_table(l);
     world_begin(&l->w);
+    l->twin = NULL;
 }
 
 static void load_close(struct load *l)
 {
+    twin_free(&l->w, l->twin);
     world_close(&l->w);
     sched_table_fini(&l->table);
 }
@@ -199,13 +214,15 @@ static void load_run(struct load *l, int rounds, bool twice)
 {
     struct world *w = &l->w;
 
+    if (twice)
+        l->twin = twin_new(w);
     for (int r = 0; r < rounds; r++) {
         uint64_t count = w->round == 0 ? 10 : w->job_count > 40 ? 0 : base_rand_below(&w->rand, 5);
         while (count-- > 0)
             random_arrival(l);
         random_events(w);
         if (twice)
-            decide_twice(w);
+            decide_twice(w, l->twin);
         else
             world_decide(w);
         rules_check(w);
@@ -374,6 +391,8 @@ static void jobs_share_only_where_the_models_say_it_pays(void **state)
             struct world *w = load_open(&load, rows[p], (uint64_t)seed);
             if (base_opt_find(rows[p]->opts, rows[p]->opt_count, "slice") != NULL)
                 world_set(w, "slice=5m");
+            if (base_opt_find(rows[p]->opts, rows[p]->opt_count, "sharing") != NULL)
+                world_set(w, "sharing=pairs");
             if (seed % 3 == 0)
                 world_set(w, "exclusive=true");
             load.measured = 10;
@@ -410,24 +429,26 @@ static uint64_t fingerprint(const struct world *w, const struct sched_plan *plan
     return h;
 }
 
-/* Two decisions in a new plan, notes and memory as they were. */
+/* Two decisions in a new plan with a new memory, notes as they were. */
 static shoal_status decide_with(const struct base_alloc *alloc, void *ctx)
 {
     const struct torture_case *c = ctx;
     struct world *w = c->w;
+    const struct sched_policy *p = w->policy;
     struct sched_plan *plan = NULL;
-    size_t size = w->policy->memory_size + 1;
+    struct sched_snapshot snap = w->snap;
     union sched_note(*notes)[2] = calloc(w->job_count, sizeof *notes);
-    void *memory = malloc(size);
+    void *memory = calloc(1, p->memory_size + 1);
 
-    memcpy(memory, w->memory, size);
+    snap.alloc = alloc;
+    base_opt_defaults(p->opts, p->opt_count, memory);
     for (size_t i = 0; i < w->job_count; i++)
         memcpy(notes[i], w->jobs[i]->note, sizeof *notes);
     shoal_status st = sched_plan_new(alloc, &w->cluster, &w->place, &plan);
     for (int n = 0; st == SHOAL_OK && n < 2; n++) {
-        st = sched_plan_begin(plan, &w->snap);
+        st = sched_plan_begin(plan, &snap);
         if (st == SHOAL_OK)
-            st = w->policy->decide(memory, &w->snap, plan);
+            st = p->decide(memory, &snap, plan);
     }
     if (st == SHOAL_OK && c->out != NULL)
         *c->out = fingerprint(w, plan);
@@ -436,6 +457,8 @@ static shoal_status decide_with(const struct base_alloc *alloc, void *ctx)
     sched_plan_free(plan);
     for (size_t i = 0; i < w->job_count; i++)
         memcpy(w->jobs[i]->note, notes[i], sizeof *notes);
+    if (p->fini != NULL)
+        p->fini(memory, alloc);
     free(memory);
     free(notes);
     return st;

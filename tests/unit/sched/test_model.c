@@ -131,6 +131,23 @@ static void the_ideal_gang_lies_on_the_fewest_nodes(void **state)
     }
 }
 
+static void ideal_steps_are_timed_on_the_places_of_ideal_time(void **state)
+{
+    struct sched_cluster c = cluster_of("4x4:t4,1x8:a100");
+    struct sched_model m = {.ops = &probe_ops, .work = 100}, d = sched_model_duration(9);
+
+    (void)state;
+    same(sched_model_ideal_step_s(&m, &c, 0, 4, NULL), 2);
+    same(sched_model_ideal_step_s(&m, &c, 0, 9, NULL), 6); /* three nodes */
+    assert_true(isinf(sched_model_ideal_step_s(&m, &c, 1, 4, NULL)));
+    assert_true(isinf(sched_model_ideal_step_s(&m, &c, 0, 17, NULL)));
+    assert_true(isinf(sched_model_ideal_step_s(&m, &c, 0, 0, NULL)));
+    assert_true(isinf(sched_model_ideal_step_s(&m, &c, 2, 1, NULL)));
+    same(sched_model_ideal_step_s(&d, &c, 0, 4, NULL), 1);
+    assert_true(isinf(sched_model_ideal_step_s(&d, &c, 0, 4, &m))); /* shares with nobody */
+    sched_cluster_fini(&c);
+}
+
 static void the_best_kind_ends_first_and_ties_go_to_the_first_kind(void **state)
 {
     struct sched_cluster c = cluster_of("4x1:t4,1x8:a100,1x4:v100,1x4:h100");
@@ -152,6 +169,7 @@ int main(void)
         cmocka_unit_test(more_gpus_than_the_kind_has_take_forever),
         cmocka_unit_test(ideal_time_adds_up_the_stretches_of_constant_rate),
         cmocka_unit_test(the_ideal_gang_lies_on_the_fewest_nodes),
+        cmocka_unit_test(ideal_steps_are_timed_on_the_places_of_ideal_time),
         cmocka_unit_test(the_best_kind_ends_first_and_ties_go_to_the_first_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

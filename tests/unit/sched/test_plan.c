@@ -508,7 +508,77 @@ static void an_upgrade_that_finds_no_close_places_leaves_everything_as_it_was(vo
     sched_table_fini(&table);
 }
 
+/* ---- shares and prices ---- */
+
+static void shares_and_prices_are_those_of_this_decision(void **state)
+{
+    struct world *w = &world;
+    double prices[3] = {0.5, 0, 2};
+
+    (void)state;
+    world_open(w, NULL, 1, "1x4:t4,1x4:v100,1x4:a100");
+    world_begin(w);
+    for (uint32_t i = 0; i < 5; i++)
+        world_add_seconds(w, 1, 600);
+    world_snapshot(w);
+    assert_int_equal(sched_plan_begin(w->plan, &w->snap), SHOAL_OK);
+    assert_null(sched_plan_wanted(w->plan));
+    assert_null(sched_plan_prices(w->plan));
+
+    float *want = sched_plan_want(w->plan);
+    assert_non_null(want);
+    for (size_t i = 0; i < 15; i++)
+        assert_true(want[i] == 0);
+    want[14] = 0.25f;
+    sched_plan_set_prices(w->plan, prices);
+    prices[0] = 7; /* they were copied */
+    assert_true(sched_plan_place(w->plan, 0, SCHED_KIND_BEST, SCHED_FIT_PACK));
+    assert_ptr_equal(sched_plan_want(w->plan), want);
+    assert_ptr_equal(sched_plan_wanted(w->plan), want);
+    assert_true(want[14] == 0.25f);
+    assert_true(sched_plan_prices(w->plan)[0] == 0.5 && sched_plan_prices(w->plan)[2] == 2);
+
+    assert_int_equal(sched_plan_begin(w->plan, &w->snap), SHOAL_OK);
+    assert_null(sched_plan_wanted(w->plan));
+    assert_null(sched_plan_prices(w->plan));
+    want = sched_plan_want(w->plan);
+    for (size_t i = 0; i < 15; i++)
+        assert_true(want[i] == 0);
+    world_close(w);
+}
+
 /* ---- memory ---- */
+
+static shoal_status want_shares(const struct base_alloc *alloc, void *ctx)
+{
+    struct world *w = ctx;
+    struct sched_plan *plan = NULL;
+    shoal_status st = sched_plan_new(alloc, &w->cluster, &w->place, &plan);
+
+    if (st == SHOAL_OK)
+        st = sched_plan_begin(plan, &w->snap);
+    if (st == SHOAL_OK) {
+        bool got = sched_plan_want(plan) != NULL;
+        st = sched_plan_status(plan);
+        if (got != (st == SHOAL_OK))
+            st = SHOAL_E_INTERNAL;
+    }
+    sched_plan_free(plan);
+    return st;
+}
+
+static void shares_refused_for_want_of_memory_are_reported(void **state)
+{
+    struct world *w = &world;
+
+    (void)state;
+    world_open(w, NULL, 1, "63x64:t4,1x1:v100");
+    for (uint32_t i = 0; i < 4000; i++) /* 32 kB of shares: more than the first block */
+        world_add_seconds(w, 1, 600);
+    world_snapshot(w);
+    torture_run(want_shares, w);
+    world_close(w);
+}
 
 static shoal_status place_many(const struct base_alloc *alloc, void *ctx)
 {
@@ -557,6 +627,8 @@ int main(void)
         cmocka_unit_test(a_later_keep_or_place_clears_the_reason),
         cmocka_unit_test(upgrade_moves_to_a_faster_kind_only_where_that_saves_twice_the_restart),
         cmocka_unit_test(an_upgrade_that_finds_no_close_places_leaves_everything_as_it_was),
+        cmocka_unit_test(shares_and_prices_are_those_of_this_decision),
+        cmocka_unit_test(shares_refused_for_want_of_memory_are_reported),
         cmocka_unit_test(a_place_refused_for_want_of_memory_is_reported_and_leaves_the_books_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

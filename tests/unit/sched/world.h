@@ -43,6 +43,7 @@ struct world {
     struct sched_job *jobs[WORLD_JOBS_MAX]; /* arrived, not ended; increasing id */
     size_t job_count;
     struct sched_snapshot snap; /* of the last decision */
+    const char *const *groups;  /* names of groups, or NULL */
     double now_s, round_s, restart_s, lease_s;
     uint64_t round;
 };
@@ -109,6 +110,8 @@ static inline void world_close(struct world *w)
 {
     for (uint32_t i = 0; i < w->all_count; i++)
         free(w->all[i]);
+    if (w->policy != NULL && w->policy->fini != NULL)
+        w->policy->fini(w->memory, &base_alloc_libc);
     free(w->memory);
     sched_plan_free(w->plan);
     sched_cluster_fini(&w->cluster);
@@ -278,6 +281,13 @@ static inline void world_pass(struct world *w, double seconds)
 
 /* ---- deciding ---- */
 
+static inline const char *world_group_name(void *ctx, uint32_t group)
+{
+    const struct world *w = ctx;
+
+    return w->groups[group];
+}
+
 static inline const struct sched_snapshot *world_snapshot(struct world *w)
 {
     w->snap = (struct sched_snapshot){.cluster = &w->cluster,
@@ -289,7 +299,10 @@ static inline const struct sched_snapshot *world_snapshot(struct world *w)
                                       .round_s = w->round_s,
                                       .restart_s = w->restart_s,
                                       .round = w->round,
-                                      .seed = w->seed};
+                                      .seed = w->seed,
+                                      .alloc = &base_alloc_libc,
+                                      .group_name = w->groups != NULL ? world_group_name : NULL,
+                                      .group_ctx = w};
     return &w->snap;
 }
 

@@ -3,7 +3,8 @@
  *
  * A sample owns its trace, cluster and results. Jobs have durations, arrive over `span_s`, and run
  * on whichever kind has most room; a round is a minute, or longer where the span is long. Four
- * orders: fifo (strict), srtf and las (both stop running jobs), backfill. */
+ * orders: fifo (strict), srtf and las (both stop running jobs), backfill. sample_promise adds prices
+ * and shares to a result. */
 #ifndef TESTS_REPORT_SAMPLE_H
 #define TESTS_REPORT_SAMPLE_H
 
@@ -234,6 +235,7 @@ static inline struct sim_result *sample_run(struct sample *s, int policy)
     size_t n = s->trace.job_count, cap = 0;
     struct sim_result *r = sample_alloc(1, sizeof *r);
     *r = (struct sim_result){.alloc = &base_alloc_libc, .trace = &s->trace, .cluster = &s->cluster};
+    r->metrics.share_error = NAN;
     snprintf(r->policy, sizeof r->policy, "%s", names[policy]);
     r->jobs = sample_alloc(n, sizeof *r->jobs);
     base_buf_init(&r->story, &base_alloc_libc, 100);
@@ -308,6 +310,44 @@ static inline void sample_make(struct sample *s, const char *cluster, size_t job
     sample_jobs(s, jobs, span_s, seed);
     for (size_t i = 0; i < policies; i++)
         s->results[i] = sample_run(s, (int)i);
+}
+
+/* Makes one of the results look like that of a policy that solves for shares: jobs were promised
+ * about what they got, prices follow the queue. */
+static inline void sample_promise(struct sample *s, size_t index, uint64_t seed)
+{
+    struct sim_result *r = s->results[index];
+    uint32_t kinds = s->cluster.kind_count;
+    size_t n = s->trace.job_count, cells = n * kinds;
+    struct base_rand rand;
+    base_rand_init(&rand, seed, "report.sample.shares");
+    r->received_s = sample_alloc(cells, sizeof *r->received_s);
+    r->wanted_s = sample_alloc(cells, sizeof *r->wanted_s);
+    for (size_t i = 0; i < r->segment_count; i++) {
+        const struct sim_segment *g = &r->segments[i];
+        r->received_s[g->job * kinds + s->cluster.nodes[g->node].kind] +=
+            (float)((g->to_s - g->from_s) * __builtin_popcountll(g->rows) /
+                    s->trace.jobs[g->job].gpus);
+    }
+    double error = 0;
+    for (size_t i = 0; i < n; i++) {
+        double gap = 0, all = 0;
+        for (uint32_t k = 0; k < kinds; k++) {
+            double got = r->received_s[i * kinds + k];
+            double want = got * base_rand_range(&rand, 0.85, 1.2) +
+                          (base_rand_below(&rand, 8) == 0 ? base_rand_exp(&rand, 600) : 0);
+            r->wanted_s[i * kinds + k] = (float)want;
+            gap += fabs(want - got);
+            all += want + got;
+        }
+        error += all > 0 ? gap / all : 0;
+    }
+    r->metrics.share_error = n > 0 ? error / (double)n : NAN;
+    for (uint32_t k = 0; k < kinds; k++) {
+        r->series.price[k] = sample_alloc(SAMPLE_SERIES, sizeof(float));
+        for (size_t i = 0; i < r->series.count; i++)
+            r->series.price[k][i] = (float)(0.002 * (k + 1) * log1p((double)r->series.waiting[i]));
+    }
 }
 
 static inline void sample_free(struct sample *s)

@@ -21,11 +21,13 @@ static void the_log_by_hand(void **state)
         "{\"v\":1,\"t\":60,\"type\":\"job.waiting\",\"job\":\"b\",\"reason\":\"capacity\","
         "\"text\":\"asks for 1 t4; 0 free; a holds 2\","
         "\"blockers\":[{\"job\":\"a\",\"gpus\":2}]}\n"
-        "{\"v\":1,\"t\":90.5,\"type\":\"job.finished\",\"job\":\"a\",\"gpus\":2,\"progress\":1}\n"
+        "{\"v\":1,\"t\":90.5,\"type\":\"job.finished\",\"job\":\"a\",\"gpus\":2,\"progress\":1,"
+        "\"received_s\":{\"t4\":90.5}}\n"
         "{\"v\":1,\"t\":120,\"type\":\"job.started\",\"job\":\"b\",\"gpus\":1,\"places\":\"n0:1\","
         "\"kind\":\"t4\","
         "\"progress\":0}\n"
-        "{\"v\":1,\"t\":155,\"type\":\"job.finished\",\"job\":\"b\",\"gpus\":1,\"progress\":1}\n");
+        "{\"v\":1,\"t\":155,\"type\":\"job.finished\",\"job\":\"b\",\"gpus\":1,\"progress\":1,"
+        "\"received_s\":{\"t4\":35}}\n");
     run_world_fini(&w);
 }
 

@@ -2,175 +2,7 @@
  * DIR` also leaves sample pages in DIR, to be looked at. */
 #include "torture.h"
 
-#include "sim/report.h"
-#include "unit/sim/report_sample.h"
-
-#include <stdbool.h>
-
-enum { PAGE_MAX = 1000 * 1000, BUFFER_MAX = 8 * 1000 * 1000 };
-
-static const char mixed[] = "6x4:t4,3x8:rtx,2x8:a100";
-static const struct sim_report_opts plain = {"shoal sim day.csv --report day.html", NULL, 7, 60};
-
-static char *page_of(struct sim_result *const *results, size_t count,
-                     const struct sim_report_opts *opts)
-{
-    struct base_buf buf;
-    base_buf_init(&buf, &base_alloc_libc, BUFFER_MAX);
-    shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st =
-        sim_report((const struct sim_result *const *)results, count, opts, &buf, &err);
-    if (st != SHOAL_OK)
-        fail_msg("%s", err.message);
-    assert_int_equal(strlen(buf.data), buf.size);
-    return buf.data;
-}
-
-static size_t count_of(const char *page, const char *what)
-{
-    size_t n = 0;
-    for (const char *p = page; (p = strstr(p, what)) != NULL; p += strlen(what))
-        n++;
-    return n;
-}
-
-/* ---- a small strict reader of the page ---- */
-
-static bool in_list(const char *const *list, const char *word, size_t length)
-{
-    for (; *list != NULL; list++)
-        if (strlen(*list) == length && memcmp(*list, word, length) == 0)
-            return true;
-    return false;
-}
-
-static const char *const tags[] = {
-    "html", "head",   "meta", "link",    "title",   "style", "body", "div",   "span",  "main",
-    "h1",   "h2",     "h3",   "section", "p",       "b",     "i",    "table", "thead", "tbody",
-    "tr",   "th",     "td",   "ul",      "li",      "dl",    "dt",   "dd",    "svg",   "path",
-    "rect", "circle", "text", "details", "summary", "wbr",   NULL};
-static const char *const void_tags[] = {"meta", "link", "wbr", NULL};
-static const char *const attributes[] = {"lang",
-                                         "charset",
-                                         "http-equiv",
-                                         "content",
-                                         "name",
-                                         "rel",
-                                         "href",
-                                         "class",
-                                         "id",
-                                         "scope",
-                                         "title",
-                                         "data-l",
-                                         "style",
-                                         "width",
-                                         "height",
-                                         "viewBox",
-                                         "fill",
-                                         "stroke-width",
-                                         "opacity",
-                                         "d",
-                                         "x",
-                                         "y",
-                                         "dx",
-                                         "cx",
-                                         "cy",
-                                         "r",
-                                         "role",
-                                         "aria-label",
-                                         "aria-hidden",
-                                         "aria-labelledby",
-                                         "preserveAspectRatio",
-                                         NULL};
-
-struct reader {
-    const char *at;
-    const char *open[64]; /* names of open elements */
-    size_t size[64], depth;
-};
-
-static void read_attributes(struct reader *r, bool *out_closed)
-{
-    for (;;) {
-        while (*r->at == ' ' || *r->at == '\n')
-            r->at++;
-        *out_closed = r->at[0] == '/' && r->at[1] == '>';
-        if (*r->at == '>' || *out_closed) {
-            r->at += *out_closed ? 2 : 1;
-            return;
-        }
-        size_t length = strcspn(r->at, "=\" <>/\n");
-        if (!in_list(attributes, r->at, length))
-            fail_msg("unexpected attribute: %.40s", r->at);
-        r->at += length;
-        assert_true(r->at[0] == '=' && r->at[1] == '"');
-        r->at += 2 + strcspn(r->at + 2, "\"<>");
-        if (*r->at != '"')
-            fail_msg("unescaped character in an attribute: %.40s", r->at);
-        r->at++;
-    }
-}
-
-static void read_tag(struct reader *r)
-{
-    bool end = r->at[1] == '/', closed;
-    const char *name = r->at + (end ? 2 : 1);
-    size_t length = strcspn(name, " />\n");
-    if (!in_list(tags, name, length))
-        fail_msg("unexpected element: %.40s", r->at);
-    r->at = name + length;
-    if (end) {
-        assert_int_equal(*r->at, '>');
-        r->at++;
-        if (r->depth == 0 || r->size[r->depth - 1] != length ||
-            memcmp(r->open[r->depth - 1], name, length) != 0)
-            fail_msg("element closed that was not open: %.40s", name);
-        r->depth--;
-        return;
-    }
-    read_attributes(r, &closed);
-    if (closed || in_list(void_tags, name, length))
-        return;
-    assert_true(r->depth < 64);
-    r->open[r->depth] = name;
-    r->size[r->depth++] = length;
-    if (length == 5 && memcmp(name, "style", 5) == 0)
-        r->at = strstr(r->at, "</style>");
-}
-
-static void assert_well_formed(const char *page)
-{
-    static const char doctype[] = "<!doctype html>\n";
-    assert_memory_equal(page, doctype, sizeof doctype - 1);
-    struct reader r = {.at = page + sizeof doctype - 1};
-    while (*r.at != 0) {
-        if (*r.at == '<')
-            read_tag(&r);
-        else if (*r.at == '&' && strncmp(r.at, "&lt;", 4) != 0 && strncmp(r.at, "&gt;", 4) != 0 &&
-                 strncmp(r.at, "&amp;", 5) != 0 && strncmp(r.at, "&quot;", 6) != 0 &&
-                 strncmp(r.at, "&#39;", 5) != 0)
-            fail_msg("unescaped ampersand: %.40s", r.at);
-        else if (*r.at == '>')
-            fail_msg("unescaped '>' before: %.40s", r.at);
-        else
-            r.at++;
-    }
-    assert_int_equal(r.depth, 0);
-    assert_null(strstr(page, "nan"));
-    assert_null(strstr(page, "inf\""));
-    assert_null(strstr(page, "inf "));
-}
-
-static void assert_closed_world(const char *page)
-{
-    size_t allowed = count_of(page, "http-equiv") + count_of(page, "http://www.w3.org/2000/svg");
-    assert_int_equal(count_of(page, "http"), allowed);
-    assert_null(strstr(page, "url("));
-    assert_null(strstr(page, "@import"));
-    assert_null(strstr(page, "src="));
-    assert_non_null(
-        strstr(page, "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\""));
-}
+#include "unit/sim/report_page.h"
 
 /* ---- what every page must be ---- */
 
@@ -236,8 +68,10 @@ static void hostile_names_stay_text(void **state)
     huge[sizeof huge - 1] = 0;
     for (size_t i = 0; i < s.trace.job_count; i++)
         s.trace.jobs[i].name = i % 10 == 9 ? huge : hostile[i % 9];
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
+        sample_promise(&s, i, i);
         snprintf(s.results[i]->policy, sizeof s.results[i]->policy, "%s", hostile[i]);
+    }
     snprintf(s.cluster.kinds[0].name, sizeof s.cluster.kinds[0].name, "</svg><b>");
     s.trace.format = "<i>";
     struct sim_report_opts opts = {hostile[1], hostile[0], UINT64_MAX, 60};
@@ -424,14 +258,6 @@ static void jobs_side_by_side_differ_in_colour(void **state)
 }
 
 /* ---- words ---- */
-
-static void assert_says(struct sample *s, size_t count, const char *text, bool said)
-{
-    char *page = page_of(s->results, count, &plain);
-    if ((strstr(page, text) != NULL) != said)
-        fail_msg("the page %s '%s'", said ? "does not say" : "says", text);
-    free(page);
-}
 
 static void every_policy_is_said_only_of_figures_that_read_alike(void **state)
 {
@@ -868,6 +694,7 @@ static void every_failed_allocation_is_a_clean_error(void **state)
     (void)state;
     struct sample s;
     sample_make(&s, mixed, 60, 2, 20000, 23);
+    sample_promise(&s, 1, 23);
     torture_run(write_report, &s);
     sample_free(&s);
 }
@@ -878,15 +705,19 @@ static int leave_pages(const char *folder)
 {
     static const struct {
         const char *file, *cluster;
-        size_t jobs, policies;
+        size_t jobs, policies, promising;
         double span_s;
-    } pages[] = {{"day.html", mixed, 300, 3, 86400},
-                 {"busy.html", mixed, 1000, 4, 172800},
-                 {"large.html", "100x8:t4,60x8:a100", 2000, 2, 172800},
-                 {"one.html", "2x4:t4", 20, 1, 20000}};
+    } pages[] = {{"day.html", mixed, 300, 3, 0, 86400},
+                 {"busy.html", mixed, 1000, 4, 0, 172800},
+                 {"large.html", "100x8:t4,60x8:a100", 2000, 2, 0, 172800},
+                 {"one.html", "2x4:t4", 20, 1, 0, 20000},
+                 {"shares.html", mixed, 300, 2, 2, 86400},
+                 {"share.html", mixed, 300, 1, 1, 86400}};
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         struct sample s;
         sample_make(&s, pages[i].cluster, pages[i].jobs, pages[i].policies, pages[i].span_s, 3);
+        for (size_t p = 0; p < pages[i].promising; p++)
+            sample_promise(&s, p, p);
         char path[512];
         snprintf(path, sizeof path, "%s/%s", folder, pages[i].file);
         char *page = page_of(s.results, pages[i].policies, &plain);

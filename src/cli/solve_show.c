@@ -1,0 +1,622 @@
+/* solve_show.c - a solved problem: a headline, kinds with their prices, jobs with their shares, what
+ * binds, the certificate. solve_json.c is the same as one JSON object.
+ *
+ * Tests: tests/cli/transcripts/solve*.txt, tests/cli/test_solve.py. */
+#include "cli/solve_show.h"
+
+#include "base/assert.h"
+#include "base/text.h"
+#include "cli/columns.h"
+#include <math.h>
+#include <string.h>
+
+enum { NAMED_MAX = 5, KINDS_NAMED_MAX = 3, KIND_COLUMNS_MAX = 6 };
+
+/* GPUs in use this close to all are all; a share of time below it is none. */
+static const double FULL_SLACK = 1e-6, SHARE_MIN = 1e-6;
+/* Floors are lowered by less than this to stay clear of rounding. */
+static const double DEADLINE_SLACK = 1e-6;
+
+static bool smaller_is_better(enum sched_objective objective)
+{
+    return objective == SCHED_OBJECTIVE_FTF || objective == SCHED_OBJECTIVE_MAKESPAN;
+}
+
+bool cli_solve_counts_money(enum sched_objective objective)
+{
+    return objective == SCHED_OBJECTIVE_COST || objective == SCHED_OBJECTIVE_COST_SLO;
+}
+
+bool cli_solve_used_up(const struct cli_solved *s, uint32_t kind)
+{
+    double gpus = s->problem->capacity[kind];
+
+    return gpus > 0 && s->result->used[kind] >= gpus * (1 - FULL_SLACK);
+}
+
+double cli_solve_worth(const struct cli_solved *s, uint32_t kind)
+{
+    const shoal_solve_result *r = s->result;
+
+    if (s->objective == SCHED_OBJECTIVE_FIFO || s->problem->capacity[kind] == 0 ||
+        !(r->level > 0 && isfinite(r->level)))
+        return NAN;
+    double part = fabs(r->prices[kind]) / r->level;
+    return smaller_is_better(s->objective) ? -part : part;
+}
+
+static double job_count(const struct solve_problem *p)
+{
+    double count = 0;
+
+    for (size_t i = 0; i < p->job_count; i++)
+        count += p->count[i];
+    return count;
+}
+
+double cli_solve_fastest(const struct solve_problem *p, size_t job)
+{
+    double best = 0;
+
+    for (uint32_t k = 0; k < p->kind_count; k++)
+        if (p->rates[job * p->kind_count + k] > best)
+            best = p->rates[job * p->kind_count + k];
+    return best;
+}
+
+/* Share of the time of one job of the row that it spends in pairs; NULL when memory is short. */
+static double *time_in_pairs(const struct cli_context *cx, const struct cli_solved *s)
+{
+    const struct solve_problem *p = s->problem;
+    double *time = base_calloc(env_alloc(cx->env), p->job_count + 1, sizeof *time);
+
+    for (size_t i = 0; time != NULL && i < s->result->pair_count; i++) {
+        const shoal_solve_pair_share *pair = &s->result->pairs[i];
+        time[pair->job] += pair->share / p->count[pair->job];
+        time[pair->with] += pair->share / p->count[pair->with];
+    }
+    return time;
+}
+
+bool cli_solve_keeps(const struct cli_solved *s, size_t job)
+{
+    const struct solve_problem *p = s->problem;
+
+    return (s->result->flags[job] & SHOAL_SOLVE_GIVEN_UP) == 0 &&
+           s->result->speeds[job] * p->deadline_s[job] >= p->left[job] * (1 - DEADLINE_SLACK);
+}
+
+double cli_solve_usd_h(const struct cli_solved *s)
+{
+    double usd = 0;
+
+    for (uint32_t k = 0; k < s->problem->kind_count; k++)
+        if (s->problem->capacity[k] > 0)
+            usd += s->result->used[k] * s->problem->usd_h[k];
+    return usd;
+}
+
+/* ---- for people ---- */
+
+/* 4 digits, without the zeros that say nothing; large ones with separators. Returns buf. */
+static const char *show_number(double value, char *buf, size_t size)
+{
+    if (value >= 9999.5 && value < 1e15)
+        return base_format_count((uint64_t)llround(value), buf, size);
+    snprintf(buf, size, "%.4g", value);
+    return buf;
+}
+
+static const char *show_percent(double part, char *buf, size_t size)
+{
+    double percent = 100 * part;
+
+    if (part < SHARE_MIN)
+        snprintf(buf, size, "-");
+    else if (percent < 0.05)
+        snprintf(buf, size, "<0.1 %%");
+    else if (percent < 0.95)
+        snprintf(buf, size, "%.1g %%", percent);
+    else
+        snprintf(buf, size, fabs(percent - round(percent)) < 0.05 ? "%.0f %%" : "%.1f %%", percent);
+    return buf;
+}
+
+static const char *show_time(double seconds, char *buf, size_t size)
+{
+    if (seconds < 1e-3)
+        snprintf(buf, size, "%.0f us", 1e6 * seconds);
+    else if (seconds < 1)
+        snprintf(buf, size, "%.3g ms", 1e3 * seconds);
+    else
+        snprintf(buf, size, "%.3g s", seconds);
+    return buf;
+}
+
+static bool weights_differ(const struct solve_problem *p)
+{
+    for (size_t i = 1; i < p->job_count; i++)
+        if (p->weight[i] != p->weight[0])
+            return true;
+    return false;
+}
+
+/* "5 of 7 deadlines kept" */
+static void say_deadlines(const struct cli_context *cx, const struct cli_solved *s)
+{
+    char text[32], all[32];
+    size_t count = s->problem->deadline_count, kept = 0;
+
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < s->problem->job_count; i++)
+        kept += isfinite(s->problem->deadline_s[i]) && cli_solve_keeps(s, i);
+    fprintf(cx->out, ", %s of %s deadline%s kept", base_format_count(kept, text, sizeof text),
+            base_format_count(count, all, sizeof all), count == 1 ? "" : "s");
+}
+
+static void say_level(const struct cli_context *cx, const struct cli_solved *s)
+{
+    const struct solve_problem *p = s->problem;
+    double level = s->result->level;
+    char a[48], b[48];
+    const char *number = show_number(level, a, sizeof a);
+
+    switch (s->objective) {
+    case SCHED_OBJECTIVE_MAX_MIN:
+        fprintf(cx->out, "every job gets at least the speed of %s average GPUs%s", number,
+                weights_differ(p) ? " times its weight" : "");
+        break;
+    case SCHED_OBJECTIVE_FTF:
+        fprintf(cx->out, "the worst job takes %s times as long as on a share of its own", number);
+        break;
+    case SCHED_OBJECTIVE_MAKESPAN:
+        fprintf(cx->out, "all jobs can end within %s (%s s)",
+                base_format_duration(level, b, sizeof b), number);
+        break;
+    case SCHED_OBJECTIVE_THROUGHPUT:
+        fprintf(cx->out, "as much work as %s %s fastest%s", number,
+                strcmp(number, "1") == 0 ? "job at its" : "jobs at their",
+                weights_differ(p) ? ", by weight" : "");
+        break;
+    case SCHED_OBJECTIVE_COST:
+    case SCHED_OBJECTIVE_COST_SLO:
+        fprintf(cx->out, "%s %s fastest per dollar and hour, $%.2f an hour in all", number,
+                strcmp(number, "1") == 0 ? "job at its" : "jobs at their", cli_solve_usd_h(s));
+        if (s->objective == SCHED_OBJECTIVE_COST_SLO)
+            say_deadlines(cx, s);
+        break;
+    case SCHED_OBJECTIVE_FIFO:
+        fprintf(cx->out, "%s of %s jobs have GPUs", number, show_number(job_count(p), b, sizeof b));
+        break;
+    case SCHED_OBJECTIVE_HIERARCHICAL:
+        fprintf(cx->out, "the speed of %s average GPUs in all when the first run out", number);
+        break;
+    case SCHED_OBJECTIVE_COUNT: break;
+    }
+}
+
+static void print_headline(const struct cli_context *cx, const struct cli_solved *s)
+{
+    cli_styled(cx, CLI_BOLD, sched_objectives[s->objective].name);
+    if (s->agnostic || s->sharing)
+        fprintf(cx->out, " (%s%s%s)", s->agnostic ? "agnostic" : "",
+                s->agnostic && s->sharing ? ", " : "", s->sharing ? "pairs may share" : "");
+    fputs(": ", cx->out);
+    if (s->problem->job_count == 0)
+        fputs("no jobs, so there is nothing to share", cx->out);
+    else if (s->problem->nowhere_count == s->problem->job_count)
+        fputs("no job can run here, so nobody gets anything", cx->out);
+    else
+        say_level(cx, s);
+    fputs("\n\n", cx->out);
+}
+
+static int print_kinds(const struct cli_context *cx, const struct cli_solved *s)
+{
+    const struct solve_problem *p = s->problem;
+    bool money = cli_solve_counts_money(s->objective);
+    struct cli_columns table;
+    char text[48];
+
+    cli_columns_init(&table, cx, money ? "xrrrr" : "xrrr");
+    cli_columns_cell(&table, CLI_DIM, "KIND");
+    cli_columns_cell(&table, CLI_DIM, "GPUS");
+    cli_columns_cell(&table, CLI_DIM, "USED");
+    if (money)
+        cli_columns_cell(&table, CLI_DIM, "USD/H");
+    cli_columns_cell(&table, CLI_DIM, "ONE MORE GPU");
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        double part = cli_solve_worth(s, k);
+        cli_columns_cell(&table, CLI_PLAIN, "%s", solve_problem_kind(p, k));
+        cli_columns_cell(&table, CLI_PLAIN, "%s", show_number(p->capacity[k], text, sizeof text));
+        cli_columns_cell(&table, cli_solve_used_up(s, k) ? CLI_BOLD : CLI_PLAIN, "%s",
+                         show_number(s->result->used[k], text, sizeof text));
+        if (money && isnan(p->usd_h[k]))
+            cli_columns_cell(&table, CLI_PLAIN, "-");
+        else if (money)
+            cli_columns_cell(&table, CLI_PLAIN, "%.2f", p->usd_h[k]);
+        if (isnan(part))
+            cli_columns_cell(&table, CLI_PLAIN, "-");
+        else if (fabs(part) < 5e-7)
+            cli_columns_cell(&table, CLI_PLAIN, "no change");
+        else
+            cli_columns_cell(&table, CLI_PLAIN, "%+.3g %%", 100 * part);
+    }
+    int rc = cli_columns_print(&table);
+    cli_columns_fini(&table);
+    return rc;
+}
+
+/* Which columns the table of jobs has, besides the name, the part of top speed and a remark. */
+struct columns {
+    bool count, entity, by_kind, gpus, speed;
+    const double *in_pairs; /* NULL: no sharing */
+    size_t rows;
+};
+
+/* Letters for cli_columns, in the order of add_headings and add_job. */
+static void lay_out(const struct columns *c, uint32_t kind_count, char *letters)
+{
+    *letters++ = 'x';
+    if (c->entity)
+        *letters++ = 'x';
+    for (uint32_t k = 0; c->by_kind && k < kind_count; k++)
+        *letters++ = 'r';
+    for (int n = c->count + c->gpus + (c->in_pairs != NULL) + c->speed + 1; n > 0; n--)
+        *letters++ = 'r';
+    *letters++ = 'l';
+    if (!c->by_kind)
+        *letters++ = 'w';
+    *letters = '\0';
+}
+
+static void add_headings(struct cli_columns *table, const struct solve_problem *p,
+                         const struct columns *c)
+{
+    cli_columns_cell(table, CLI_DIM, "JOB");
+    if (c->entity)
+        cli_columns_cell(table, CLI_DIM, "ENTITY");
+    if (c->count)
+        cli_columns_cell(table, CLI_DIM, "COUNT");
+    if (c->gpus)
+        cli_columns_cell(table, CLI_DIM, "GPUS");
+    for (uint32_t k = 0; c->by_kind && k < p->kind_count; k++)
+        cli_columns_cell(table, CLI_DIM, "%s", solve_problem_kind(p, k));
+    if (c->in_pairs != NULL)
+        cli_columns_cell(table, CLI_DIM, "SHARED");
+    if (c->speed)
+        cli_columns_cell(table, CLI_DIM, "STEPS/S");
+    cli_columns_cell(table, CLI_DIM, "OF TOP");
+    cli_columns_cell(table, CLI_DIM, "%s", "");
+    if (!c->by_kind)
+        cli_columns_cell(table, CLI_DIM, "SHARE OF TIME ON");
+}
+
+/* "v100 60%, k80 40%" */
+static void add_shares(struct cli_columns *table, const struct cli_solved *s, size_t job)
+{
+    const struct solve_problem *p = s->problem;
+    const double *shares = s->result->shares + job * p->kind_count;
+    char list[512] = "", text[48];
+
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        size_t used = strlen(list);
+        if (shares[k] < SHARE_MIN)
+            continue;
+        show_percent(shares[k], text, sizeof text);
+        snprintf(list + used, sizeof list - used, "%s%.60s %.*s%%", used > 0 ? ", " : "",
+                 solve_problem_kind(p, k), (int)strcspn(text, " "),
+                 text); /* breaks at kinds only */
+    }
+    cli_columns_cell(table, CLI_PLAIN, "%s", list[0] == '\0' ? "-" : list);
+}
+
+static const char *remark(const struct cli_solved *s, size_t job)
+{
+    unsigned flags = s->result->flags[job];
+
+    if ((flags & SHOAL_SOLVE_NOWHERE) != 0)
+        return "runs nowhere";
+    if ((flags & SHOAL_SOLVE_GIVEN_UP) != 0)
+        return "deadline given up";
+    if (s->objective == SCHED_OBJECTIVE_COST_SLO && isfinite(s->problem->deadline_s[job]) &&
+        !cli_solve_keeps(s, job))
+        return "misses its deadline"; /* --agnostic: it was thought to be faster */
+    if ((flags & SHOAL_SOLVE_TOP_SPEED) != 0)
+        return "top speed";
+    return (flags & SHOAL_SOLVE_HOLDS_BACK) != 0 ? "holds back" : "";
+}
+
+static void add_job(struct cli_columns *table, const struct cli_solved *s, const struct columns *c,
+                    size_t i)
+{
+    const struct solve_problem *p = s->problem;
+    const shoal_solve_result *r = s->result;
+    double best = cli_solve_fastest(p, i);
+    char text[48];
+
+    cli_columns_cell(table, CLI_PLAIN, "%s", solve_problem_job(p, i));
+    if (c->entity)
+        cli_columns_cell(table, CLI_PLAIN, "%s", solve_problem_entity(p, p->entity[i]));
+    if (c->count)
+        cli_columns_cell(table, CLI_PLAIN, "%s", show_number(p->count[i], text, sizeof text));
+    if (c->gpus)
+        cli_columns_cell(table, CLI_PLAIN, "%s", show_number(p->gpus[i], text, sizeof text));
+    for (uint32_t k = 0; c->by_kind && k < p->kind_count; k++)
+        cli_columns_cell(table, CLI_PLAIN, "%s",
+                         show_percent(r->shares[i * p->kind_count + k], text, sizeof text));
+    if (c->in_pairs != NULL)
+        cli_columns_cell(table, CLI_PLAIN, "%s", show_percent(c->in_pairs[i], text, sizeof text));
+    if (c->speed)
+        cli_columns_cell(table, CLI_PLAIN, "%s", show_number(r->speeds[i], text, sizeof text));
+    cli_columns_cell(table, CLI_PLAIN, "%s",
+                     best > 0 ? show_percent(r->speeds[i] / best, text, sizeof text) : "-");
+    cli_columns_cell(table, CLI_PLAIN, "%s", remark(s, i));
+    if (!c->by_kind)
+        add_shares(table, s, i);
+}
+
+/* True when the table was printed: it fits, or `force`. */
+static bool try_jobs(const struct cli_context *cx, const struct cli_solved *s,
+                     const struct columns *c, bool force, int *out_rc)
+{
+    char letters[SHOAL_SOLVE_KINDS_MAX + 12];
+    struct cli_columns table;
+
+    lay_out(c, s->problem->kind_count, letters);
+    cli_columns_init(&table, cx, letters);
+    add_headings(&table, s->problem, c);
+    for (size_t i = 0; i < c->rows; i++)
+        add_job(&table, s, c, i);
+    bool print = force || !cx->out_terminal || cli_columns_needs(&table) <= cx->width;
+    if (print)
+        *out_rc = cli_columns_print(&table);
+    cli_columns_fini(&table);
+    return print;
+}
+
+/* A column per kind while there is room, without the GPUs and the speed if need be; else a list of
+ * the kinds that a job uses, which wraps. */
+static int print_table(const struct cli_context *cx, const struct cli_solved *s, struct columns c)
+{
+    static const struct {
+        bool by_kind, gpus, speed;
+    } forms[] = {{true, true, true},
+                 {true, false, true},
+                 {true, false, false},
+                 {false, true, true},
+                 {false, false, false}};
+    int rc = 0;
+
+    for (size_t i = 0; i < BASE_COUNT(forms); i++) {
+        if (forms[i].by_kind && s->problem->kind_count > KIND_COLUMNS_MAX)
+            continue;
+        c.by_kind = forms[i].by_kind;
+        c.gpus = forms[i].gpus;
+        c.speed = forms[i].speed;
+        if (try_jobs(cx, s, &c, i + 1 == BASE_COUNT(forms), &rc))
+            break;
+    }
+    return rc;
+}
+
+static void say_more(const struct cli_context *cx, const struct cli_solved *s, size_t count)
+{
+    char more[32];
+
+    if (count > s->jobs_max)
+        fprintf(cx->out, "%s %s more (--jobs all, or --json)\n", cx->ascii ? "..." : "\xe2\x80\xa6",
+                base_format_count(count - s->jobs_max, more, sizeof more));
+}
+
+static int print_jobs(const struct cli_context *cx, const struct cli_solved *s)
+{
+    const struct solve_problem *p = s->problem;
+    struct columns c = {.entity = s->objective == SCHED_OBJECTIVE_HIERARCHICAL && p->entity != NULL,
+                        .rows = p->job_count < s->jobs_max ? p->job_count : s->jobs_max};
+    double *in_pairs = s->sharing ? time_in_pairs(cx, s) : NULL;
+
+    if (s->sharing && in_pairs == NULL)
+        return cli_fail(cx, SHOAL_E_NOMEM, NULL);
+    c.in_pairs = in_pairs;
+    for (size_t i = 0; i < p->job_count && !c.count; i++)
+        c.count = p->count[i] != 1;
+    putc('\n', cx->out);
+    int rc = print_table(cx, s, c);
+    base_free(env_alloc(cx->env), in_pairs);
+    if (rc == 0)
+        say_more(cx, s, p->job_count);
+    return rc;
+}
+
+static int print_pairs(const struct cli_context *cx, const struct cli_solved *s)
+{
+    const struct solve_problem *p = s->problem;
+    struct cli_columns table;
+    char text[48];
+
+    putc('\n', cx->out);
+    if (s->result->pair_count == 0) {
+        fputs("no pair is worth sharing GPUs\n", cx->out);
+        return 0;
+    }
+    cli_columns_init(&table, cx, "xxlr");
+    cli_columns_cell(&table, CLI_DIM, "SHARING GPUS");
+    cli_columns_cell(&table, CLI_DIM, "WITH");
+    cli_columns_cell(&table, CLI_DIM, "KIND");
+    cli_columns_cell(&table, CLI_DIM, "PAIRS AT A TIME");
+    for (size_t i = 0; i < s->result->pair_count && i < s->jobs_max; i++) {
+        const shoal_solve_pair_share *pair = &s->result->pairs[i];
+        cli_columns_cell(&table, CLI_PLAIN, "%s", solve_problem_job(p, pair->job));
+        cli_columns_cell(&table, CLI_PLAIN, "%s", solve_problem_job(p, pair->with));
+        cli_columns_cell(&table, CLI_PLAIN, "%s", solve_problem_kind(p, pair->kind));
+        cli_columns_cell(&table, CLI_PLAIN, "%s", show_number(pair->share, text, sizeof text));
+    }
+    int rc = cli_columns_print(&table);
+    cli_columns_fini(&table);
+    if (rc == 0)
+        say_more(cx, s, s->result->pair_count);
+    return rc;
+}
+
+/* "v100 and k80 are used up" */
+static void say_used_up(const struct cli_context *cx, const struct cli_solved *s)
+{
+    uint32_t count = 0, seen = 0;
+
+    for (uint32_t k = 0; k < s->problem->kind_count; k++)
+        count += cli_solve_used_up(s, k);
+    if (count == 0)
+        fputs("no kind is used up", cx->out);
+    if (count > KINDS_NAMED_MAX) {
+        fprintf(cx->out, "%u of %u kinds are used up", count, s->problem->kind_count);
+        return;
+    }
+    for (uint32_t k = 0; k < s->problem->kind_count; k++) {
+        if (!cli_solve_used_up(s, k))
+            continue;
+        fprintf(cx->out, "%s%s",
+                seen == 0           ? ""
+                : seen + 1 == count ? " and "
+                                    : ", ",
+                solve_problem_kind(s->problem, k));
+        seen++;
+    }
+    if (count > 0)
+        fprintf(cx->out, " %s used up", count == 1 ? "is" : "are");
+}
+
+static double count_flag(const struct cli_solved *s, unsigned flag, unsigned without)
+{
+    double count = 0;
+
+    for (size_t i = 0; i < s->problem->job_count; i++)
+        if ((s->result->flags[i] & flag) != 0 && (s->result->flags[i] & without) == 0)
+            count += s->problem->count[i];
+    return count;
+}
+
+static void say_count(const struct cli_context *cx, double count, const char *one, const char *many)
+{
+    char text[48];
+
+    if (count > 0)
+        fprintf(cx->out, ", %s %s", show_number(count, text, sizeof text), count == 1 ? one : many);
+}
+
+/* "a, b, c and 12 more" into buf: the jobs with a flag. */
+static const char *name_flagged(const struct cli_solved *s, unsigned flag, char *buf, size_t size)
+{
+    size_t named = 0, all = 0, used = 0;
+
+    buf[0] = '\0';
+    for (size_t i = 0; i < s->problem->job_count; i++) {
+        if ((s->result->flags[i] & flag) == 0 || all++ >= NAMED_MAX)
+            continue;
+        snprintf(buf + used, size - used, "%s%.60s", named++ > 0 ? ", " : "",
+                 solve_problem_job(s->problem, i));
+        used = strlen(buf);
+    }
+    if (all > named)
+        snprintf(buf + used, size - used, " and %zu more", all - named);
+    return buf;
+}
+
+static void print_binding(const struct cli_context *cx, const struct cli_solved *s)
+{
+    char names[400];
+
+    putc('\n', cx->out);
+    say_used_up(cx, s);
+    say_count(cx, count_flag(s, SHOAL_SOLVE_HOLDS_BACK, SHOAL_SOLVE_TOP_SPEED),
+              "job holds the others back", "jobs hold the others back");
+    say_count(cx, count_flag(s, SHOAL_SOLVE_TOP_SPEED, 0), "job is at top speed",
+              "jobs are at top speed");
+    say_count(cx, count_flag(s, SHOAL_SOLVE_NOWHERE, 0), "job runs nowhere", "jobs run nowhere");
+    putc('\n', cx->out);
+    if (s->result->given_up_count > 0)
+        fprintf(cx->out,
+                "%zu deadline%s cannot be kept with the others and %s given up: %s; cost is "
+                "minimised for the rest\n",
+                s->result->given_up_count, s->result->given_up_count == 1 ? "" : "s",
+                s->result->given_up_count == 1 ? "is" : "are",
+                name_flagged(s, SHOAL_SOLVE_GIVEN_UP, names, sizeof names));
+}
+
+static void print_proof(const struct cli_context *cx, const struct cli_solved *s)
+{
+    const shoal_solve_result *r = s->result;
+    char first[32], again[32];
+
+    if (s->objective == SCHED_OBJECTIVE_FIFO)
+        fputs("in the order of the file; nothing is optimised", cx->out);
+    else if (!r->exact && isfinite(r->gap))
+        fprintf(cx->out, "NOT PROVEN OPTIMAL: the best may be up to %.2g %% better", 100 * r->gap);
+    else if (!r->exact)
+        fputs("NOT PROVEN OPTIMAL", cx->out);
+    else if (r->gap == 0)
+        fputs("optimal: bound equals value", cx->out);
+    else
+        fprintf(cx->out, "optimal: bound equals value to %.1g", r->gap);
+    fprintf(cx->out, "; solved in %s", show_time(s->first_s, first, sizeof first));
+    if (!isnan(s->again_s))
+        fprintf(cx->out, ", again in %s (median of %llu)",
+                show_time(s->again_s, again, sizeof again), (unsigned long long)s->repeat - 1);
+    putc('\n', cx->out);
+}
+
+int cli_solve_text(const struct cli_context *cx, const struct cli_solved *s)
+{
+    int rc;
+
+    print_headline(cx, s);
+    rc = print_kinds(cx, s);
+    if (rc == 0 && s->problem->job_count > 0 && s->jobs_max > 0)
+        rc = print_jobs(cx, s);
+    if (rc == 0 && s->sharing && s->jobs_max > 0)
+        rc = print_pairs(cx, s);
+    if (rc != 0)
+        return rc;
+    if (s->problem->job_count > 0)
+        print_binding(cx, s);
+    else
+        putc('\n', cx->out);
+    print_proof(cx, s);
+    return 0;
+}
+
+/* ---- what should be known ---- */
+
+void cli_solve_warn(const struct cli_context *cx, const struct cli_solved *s)
+{
+    const struct solve_problem *p = s->problem;
+    const struct base_log *log = &cx->log;
+    char names[400];
+
+    if (p->misfit_count > 0)
+        base_log(log, BASE_LOG_WARN, "%s asks for %g GPUs and %s has %g, so it cannot run there%s",
+                 solve_problem_job(p, p->misfit_job), p->gpus[p->misfit_job],
+                 solve_problem_kind(p, p->misfit_kind), p->capacity[p->misfit_kind],
+                 p->misfit_count > 1 ? "; there are more such cases" : "");
+    if (p->nowhere_count > 0)
+        base_log(log, BASE_LOG_WARN, "%zu job%s can run on no kind here and get%s nothing: %s",
+                 p->nowhere_count, p->nowhere_count == 1 ? "" : "s",
+                 p->nowhere_count == 1 ? "s" : "",
+                 name_flagged(s, SHOAL_SOLVE_NOWHERE, names, sizeof names));
+    if (p->unused_count > 0)
+        base_log(log, BASE_LOG_WARN, "entity '%s' holds no job%s", p->unused,
+                 p->unused_count > 1 ? ", and it is not the only one" : "");
+    if (s->objective == SCHED_OBJECTIVE_HIERARCHICAL && p->entity == NULL && p->job_count > 0)
+        base_log(log, BASE_LOG_INFO, "no job names an entity: this is max-min");
+    if (s->objective == SCHED_OBJECTIVE_COST_SLO && p->deadline_count == 0)
+        base_log(log, BASE_LOG_INFO, "no job has a deadline: this is cost");
+    if (p->pair_count > 0 && !s->sharing)
+        base_log(log, BASE_LOG_INFO, "pairs are not used; add --sharing pairs");
+    if (!s->result->exact)
+        base_log(
+            log, BASE_LOG_WARN,
+            "numerical trouble: value %.9g and bound %.9g are %.2g apart, so the answer is not "
+            "proven optimal; scale rates and weights closer to 1",
+            s->result->level, s->result->bound, s->result->gap);
+}

@@ -1,0 +1,31 @@
+/* cost.c - the most work per dollar: speeds relative to the job's fastest kind, divided by the kind's price.
+ *
+ * Prices are those of the cluster (usd= or the list); a kind without one costs as much as the others on
+ * average, and all cost the same when none is known. */
+#include "sched/share.h"
+
+static const struct sched_share_goal goal = {
+    .objective = SCHED_OBJECTIVE_COST,
+    .waiting = SCHED_WHY_PRICE,
+    .hold_rounds = 10,
+};
+
+static shoal_status decide(void *memory, const struct sched_snapshot *snap, struct sched_plan *plan)
+{
+    return sched_share_decide(memory, &goal, snap, plan);
+}
+
+const struct sched_policy sched_policy_cost = {
+    .name = "cost",
+    .summary = "the most work per dollar",
+    .optimises = "Money: each GPU kind goes to the jobs that do the most on it for its price.",
+    .paper = "Narayanan et al., Gavel, OSDI 2020",
+    .opts = sched_share_rows,
+    .opt_count = SCHED_SHARE_ROW_COUNT,
+    .memory_size = sizeof(struct sched_share_memory),
+    .preempts = true,
+    .work_conserving = true,
+    .starvation_free = false,
+    .decide = decide,
+    .fini = sched_share_fini,
+};

@@ -1,0 +1,33 @@
+/* cost_slo.c - deadlines first, then the most work per dollar.
+ *
+ * Every job with a deadline gets the speed that keeps it; what is left over goes where it does the most
+ * per dollar, as in cost.c. When not all deadlines can be kept, as few as possible are given up. A
+ * deadline that has passed asks for nothing any more. Shares depend on progress, so they are solved for
+ * at every decision. */
+#include "sched/share.h"
+
+static const struct sched_share_goal goal = {
+    .objective = SCHED_OBJECTIVE_COST_SLO,
+    .waiting = SCHED_WHY_DEADLINE_SLACK,
+};
+
+static shoal_status decide(void *memory, const struct sched_snapshot *snap, struct sched_plan *plan)
+{
+    return sched_share_decide(memory, &goal, snap, plan);
+}
+
+const struct sched_policy sched_policy_cost_slo = {
+    .name = "cost-slo",
+    .summary = "deadlines kept first, then the most work per dollar",
+    .optimises = "Deadlines at the least cost: a job runs on cheap GPUs while there is time, and "
+                 "on faster ones when there is not.",
+    .paper = "Narayanan et al., Gavel, OSDI 2020",
+    .opts = sched_share_rows,
+    .opt_count = SCHED_SHARE_ROW_COUNT,
+    .memory_size = sizeof(struct sched_share_memory),
+    .preempts = true,
+    .work_conserving = true,
+    .starvation_free = false,
+    .decide = decide,
+    .fini = sched_share_fini,
+};

@@ -1,0 +1,32 @@
+/* ftf.c - finish-time fairness: the worst ratio of time shared to time alone is made as small as it can be.
+ *
+ * rho = (time since arrival + time left at its share) / (time its progress would have taken on a 1/n
+ * share of the cluster + time left on one). A job that waited long falls behind and gets more. Shares
+ * depend on progress, so they are solved for at every decision. */
+#include "sched/share.h"
+
+static const struct sched_share_goal goal = {
+    .objective = SCHED_OBJECTIVE_FTF,
+    .waiting = SCHED_WHY_FAIR_SHARE,
+};
+
+static shoal_status decide(void *memory, const struct sched_snapshot *snap, struct sched_plan *plan)
+{
+    return sched_share_decide(memory, &goal, snap, plan);
+}
+
+const struct sched_policy sched_policy_ftf = {
+    .name = "ftf",
+    .summary = "the worst slowdown against having a 1/n cluster alone is least",
+    .optimises = "Fairness in finish times: whoever is furthest behind what a 1/n cluster of its "
+                 "own would have given it goes first.",
+    .paper = "Mahajan et al., Themis, NSDI 2020; Narayanan et al., Gavel, OSDI 2020",
+    .opts = sched_share_rows,
+    .opt_count = SCHED_SHARE_ROW_COUNT,
+    .memory_size = sizeof(struct sched_share_memory),
+    .preempts = true,
+    .work_conserving = true,
+    .starvation_free = true,
+    .decide = decide,
+    .fini = sched_share_fini,
+};

@@ -1,0 +1,224 @@
+/* read.c - see read.h. Tests: tests/unit/solve/test_problem.c. */
+#include "solve/read.h"
+
+#include "base/err.h"
+#include "base/text.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOUND_MAX = 48, NEAREST_MAX = 100000 };
+
+const struct solve_number solve_read_rate = {
+    .min = 1e-6,
+    .max = 1e9,
+    .zero = true,
+    .expected = "steps per second: 0 where it cannot run, else from 1e-6 to 1e9"};
+
+void solve_read_at(struct solve_reading *rd, size_t at, const char *format, ...)
+{
+    va_list args;
+
+    rd->at = at;
+    va_start(args, format);
+    vsnprintf(rd->place, sizeof rd->place, format, args);
+    va_end(args);
+}
+
+void solve_read_at_job(struct solve_reading *rd, size_t job)
+{
+    struct solve_walk walk;
+    struct solve_span key, value = rd->jobs;
+
+    solve_walk_begin(&walk, &rd->text, rd->jobs);
+    for (size_t i = 0; i <= job; i++)
+        if (solve_walk_next(&walk, &key, &value, NULL) != SHOAL_OK)
+            break;
+    solve_read_at(rd, value.at, "jobs[%zu]", job);
+}
+
+shoal_status solve_read_bad(const struct solve_reading *rd, const char *below, shoal_err *err,
+                            const char *format, ...)
+{
+    size_t line, column;
+    char what[240];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    solve_walk_place(&rd->text, rd->at, &line, &column);
+    base_err(err, SHOAL_E_FORMAT, "cannot read problem '%.90s', line %zu, at %.60s%.60s: %s",
+             rd->text.path, line, rd->place, below, what);
+    base_err_where(err, "%.90s, line %zu, at %.60s%.60s", rd->text.path, line, rd->place, below);
+    return SHOAL_E_FORMAT;
+}
+
+/* A value as it may be shown: one line, cut. Returns buf. */
+static const char *show(const json_t *value, char buf[FOUND_MAX + 4])
+{
+    char *text;
+
+    if (json_is_object(value) || json_is_array(value)) {
+        snprintf(buf, FOUND_MAX, "%s", json_is_object(value) ? "an object" : "a list");
+        return buf;
+    }
+    if (json_is_number(value)) {
+        snprintf(buf, FOUND_MAX, "%.12g", json_number_value(value));
+        return buf;
+    }
+    text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    snprintf(buf, FOUND_MAX, "%s", text == NULL ? "something else" : text);
+    if (text != NULL && strlen(text) >= FOUND_MAX)
+        strcpy(buf + FOUND_MAX - 1, "...");
+    free(text);
+    return buf;
+}
+
+shoal_status solve_read_wrong(const struct solve_reading *rd, const char *below,
+                              const char *expected, const json_t *found, shoal_err *err)
+{
+    char text[FOUND_MAX + 4];
+
+    return solve_read_bad(rd, below, err, "expected %s, found %s", expected, show(found, text));
+}
+
+shoal_status solve_read_unknown(const struct solve_reading *rd, const char *field,
+                                const char *const *names, size_t count, shoal_err *err)
+{
+    char list[150] = "";
+    const char *near = base_nearest(field, names, count);
+
+    solve_read_bad(rd, "", err, "unknown field '%.60s'", field);
+    if (near != NULL) {
+        base_err_hint(err, "did you mean '%s'?", near);
+        return SHOAL_E_FORMAT;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+    base_err_hint(err, "there are %s", list);
+    return SHOAL_E_FORMAT;
+}
+
+shoal_status solve_read_unknown_kind(const struct solve_reading *rd, const char *below,
+                                     const char *name, shoal_err *err)
+{
+    const char *names[SHOAL_SOLVE_KINDS_MAX];
+    const struct solve_problem *p = rd->p;
+    char list[150] = "";
+
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        size_t used = strlen(list);
+        names[k] = p->kinds.entries[k].key;
+        snprintf(list + used, sizeof list - used, "%s%.30s", k > 0 ? ", " : "", names[k]);
+    }
+    const char *near = base_nearest(name, names, p->kind_count);
+    solve_read_bad(rd, below, err, "no kind '%.60s' under \"kinds\"", name);
+    if (near != NULL)
+        base_err_hint(err, "did you mean '%.60s'?", near);
+    else
+        base_err_hint(err, "there are %s", list);
+    return SHOAL_E_FORMAT;
+}
+
+const char *solve_read_nearest(const struct base_map *names, const char *word)
+{
+    const char *best = NULL;
+
+    for (size_t i = 0; i < names->count && names->count <= NEAREST_MAX; i++) {
+        const char *two[] = {best, names->entries[i].key};
+        best = base_nearest(word, best == NULL ? two + 1 : two, best == NULL ? 1 : 2);
+    }
+    return best;
+}
+
+/* What jansson says of numbers that are none needs a word more. */
+static void hint_number(const char *text, shoal_err *err)
+{
+    static const char *const none[] = {"NaN", "nan", "Infinity", "inf", "-'"};
+
+    if (strstr(text, "overflow") != NULL)
+        base_err_hint(err, "numbers must be finite");
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        char near[24];
+        snprintf(near, sizeof near, "near '%s", none[i]);
+        if (strstr(text, near) != NULL)
+            base_err_hint(err, "JSON has no such number; leave the field out, or write 0 for a "
+                               "rate where the job cannot run");
+    }
+}
+
+shoal_status solve_read_json(const struct solve_reading *rd, struct solve_span span, json_t **out,
+                             shoal_err *err)
+{
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL | JSON_DECODE_ANY;
+    json_error_t problem;
+    char place[SOLVE_PLACE_MAX];
+
+    if (span.size > SOLVE_ELEMENT_MAX)
+        return solve_read_bad(rd, "", err, "larger than %d bytes", SOLVE_ELEMENT_MAX);
+    json_t *json = json_loadb(rd->text.data + span.at, span.size, flags, &problem);
+    if (json != NULL) {
+        *out = json;
+        return SHOAL_OK;
+    }
+    if (json_error_code(&problem) == json_error_out_of_memory)
+        return base_err_nomem(err, "reading a problem");
+    size_t at = span.at + (problem.position > 0 ? (size_t)problem.position : 0);
+    snprintf(place, sizeof place, ", at %.80s", rd->place);
+    solve_walk_bad(&rd->text, at < rd->text.size ? at : rd->text.size, place, problem.text, err);
+    if (err != NULL)
+        hint_number(problem.text, err);
+    return SHOAL_E_FORMAT;
+}
+
+shoal_status solve_read_key(const struct solve_reading *rd, struct solve_span span, char *out,
+                            shoal_err *err)
+{
+    json_t *json = NULL;
+    shoal_status st = solve_read_json(rd, span, &json, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    const char *key = json_string_value(json);
+    if (key != NULL && solve_read_name_ok(key))
+        strcpy(out, key);
+    else
+        st = solve_read_bad(rd, "", err,
+                            "expected names of 1 to %d bytes without control characters",
+                            SOLVE_NAME_MAX);
+    json_decref(json);
+    return st;
+}
+
+bool solve_read_name_ok(const char *name)
+{
+    size_t size = strlen(name);
+
+    for (const unsigned char *c = (const unsigned char *)name; *c != '\0'; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            return false;
+    return size >= 1 && size <= SOLVE_NAME_MAX;
+}
+
+shoal_status solve_read_number(const struct solve_reading *rd, const char *below,
+                               const struct solve_number *rule, const json_t *value, double *out,
+                               shoal_err *err)
+{
+    double number = NAN;
+
+    if (json_is_number(value))
+        number = json_number_value(value);
+    else if (rule->duration && json_is_string(value) &&
+             !base_parse_duration(json_string_value(value), &number))
+        number = NAN;
+    bool good = (number >= rule->min && number <= rule->max) || (rule->zero && number == 0);
+    if (!good || (rule->whole && number != floor(number)))
+        return solve_read_wrong(rd, below, rule->expected, value, err);
+    *out = number;
+    return SHOAL_OK;
+}

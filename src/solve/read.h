@@ -1,0 +1,90 @@
+/* read.h - what the readers of the parts of a problem share: the place they are at, messages,
+ * numbers and names. Private to src/solve. Owner thread only. */
+#ifndef SOLVE_READ_H
+#define SOLVE_READ_H
+
+#include "solve/problem.h"
+#include "solve/walk.h"
+#include <jansson.h>
+
+enum { SOLVE_PLACE_MAX = 200 };
+
+struct solve_reading {
+    struct solve_problem *p;
+    struct solve_text text;
+    size_t at;                   /* byte where the current element begins */
+    char place[SOLVE_PLACE_MAX]; /* "jobs[3]" */
+    struct solve_span jobs;      /* the list */
+    unsigned char *marks;        /* of each entity: enum in entities.c */
+    size_t mark_cap, entity_cap;
+    atomic_uint_fast64_t *done; /* jobs; may be NULL */
+    bool declares;              /* the problem has "entities" */
+};
+
+/* Says where the reader is: an element and its first byte. */
+void solve_read_at(struct solve_reading *rd, size_t at, const char *format, ...) SHOAL_PRINTF(3, 4);
+
+/* The same for a job that was read before, by its number. */
+void solve_read_at_job(struct solve_reading *rd, size_t job);
+
+/* "cannot read problem 'a.json', line 3, at jobs[3].weight: WHAT", SHOAL_E_FORMAT. `below` is the
+ * rest of the place (".weight") or "". */
+shoal_status solve_read_bad(const struct solve_reading *rd, const char *below, shoal_err *err,
+                            const char *format, ...) SHOAL_PRINTF(4, 5);
+/* "expected EXPECTED, found VALUE" */
+shoal_status solve_read_wrong(const struct solve_reading *rd, const char *below,
+                              const char *expected, const json_t *found, shoal_err *err);
+/* "unknown field 'wieght'", offering the nearest of `names`. */
+shoal_status solve_read_unknown(const struct solve_reading *rd, const char *field,
+                                const char *const *names, size_t count, shoal_err *err);
+
+/* "no kind 'v1000' under "kinds"", with the nearest, or all of them. */
+shoal_status solve_read_unknown_kind(const struct solve_reading *rd, const char *below,
+                                     const char *name, shoal_err *err);
+
+/* The name that was probably meant, or NULL. */
+const char *solve_read_nearest(const struct base_map *names, const char *word);
+
+/* The JSON of a span; the caller's, for json_decref. */
+SHOAL_MUST_USE shoal_status solve_read_json(const struct solve_reading *rd, struct solve_span span,
+                                            json_t **out, shoal_err *err);
+/* A key of a walk, decoded into `out` (SOLVE_NAME_MAX + 1 bytes). */
+SHOAL_MUST_USE shoal_status solve_read_key(const struct solve_reading *rd, struct solve_span span,
+                                           char *out, shoal_err *err);
+
+/* 1 to SOLVE_NAME_MAX bytes without control characters. */
+bool solve_read_name_ok(const char *name);
+
+struct solve_number {
+    double min, max; /* both allowed */
+    bool zero;       /* 0 besides */
+    bool duration;   /* "2h" besides, in seconds */
+    bool whole;
+    const char *expected; /* "a weight above 0, from 1e-6 to 1e6" */
+};
+SHOAL_MUST_USE shoal_status solve_read_number(const struct solve_reading *rd, const char *below,
+                                              const struct solve_number *rule, const json_t *value,
+                                              double *out, shoal_err *err);
+
+extern const struct solve_number solve_read_rate; /* steps per second */
+
+/* jobs.c, pairs.c: one member of the list. *cap is that of the arrays it goes into; `seen` holds the
+ * pairs so far. */
+SHOAL_MUST_USE shoal_status solve_jobs_read(struct solve_reading *rd, const json_t *value,
+                                            size_t *cap, shoal_err *err);
+SHOAL_MUST_USE shoal_status solve_pairs_read(struct solve_reading *rd, const json_t *value,
+                                             size_t *cap, struct base_map *seen, shoal_err *err);
+
+/* entities.c: the tree of entities. */
+
+/* One member of "entities". */
+SHOAL_MUST_USE shoal_status solve_entities_declare(struct solve_reading *rd, const char *path,
+                                                   const json_t *value, shoal_err *err);
+/* The entity that a job names; made on the spot when nothing was declared above it. */
+SHOAL_MUST_USE shoal_status solve_entities_join(struct solve_reading *rd, const char *path,
+                                                uint32_t *out_entity, shoal_err *err);
+/* After all jobs: gives those without an entity one, checks that none holds both jobs and entities,
+ * and drops those that hold no job. */
+SHOAL_MUST_USE shoal_status solve_entities_finish(struct solve_reading *rd, shoal_err *err);
+
+#endif
