@@ -338,9 +338,13 @@ static bool stop(struct fill *f, const struct num_share_result *r)
 
     for (size_t m = 0; m < f->p->job_count; m++)
         most = fmax(most, held_back(f, r, m));
-    bool all = most < SLOPE_MIN; /* rounding hides who: nobody goes on */
+    /* Where rounding hides who, those that rise at all stop; the next in a queue may still go on. */
     for (size_t m = 0; m < f->p->job_count; m++)
-        if (all ? !t->stopped[m] && t->level[m] < t->cap[m] : held_back(f, r, m) > 0.1 * most)
+        if (most >= SLOPE_MIN ? held_back(f, r, m) > 0.1 * most
+                              : !t->stopped[m] && t->level[m] > 0 && t->level[m] < t->cap[m])
+            t->stopped[m] = any = true;
+    for (size_t m = 0; !any && m < f->p->job_count; m++)
+        if (!t->stopped[m] && t->level[m] < t->cap[m])
             t->stopped[m] = any = true;
     return any;
 }

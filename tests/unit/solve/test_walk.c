@@ -31,7 +31,7 @@ static void spell(const char *s, char *out, size_t size)
 
     out[0] = '\0';
     if (st != SHOAL_OK) {
-        snprintf(out, size, "!%s", err.message);
+        snprintf(out, size, "!%.300s", err.message);
         return;
     }
     solve_walk_begin(&walk, &text, whole);
