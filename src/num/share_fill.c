@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_MAX = 80 };
+enum { STEPS_MAX = 80, TRIES_MAX = 1500 };
 
 static const double SLOPE_MIN = 1e-6; /* of the mean slope per level: less is rounding */
 static const double ABOVE = 1e-9;     /* how far above a budget is just above it, relative */
@@ -190,7 +190,8 @@ struct fill {
     const struct num_share_problem *p;
     const double *unit;
     bool *leaf;
-    uint32_t passes;
+    uint32_t passes, tries; /* tries: level solves so far, at most tries_max */
+    uint32_t tries_max;
     bool exact;
 };
 
@@ -213,6 +214,7 @@ static shoal_status try_budget(struct fill *f, double budget, struct num_share_r
     for (size_t m = 0; m < f->p->job_count; m++)
         s->need[m] = s->tree->level[m] * f->unit[m];
     shoal_status st = num_share_level(s, f->p, s->need, out);
+    f->tries++;
     if (st == SHOAL_OK) {
         f->passes += out->passes;
         /* The search works at a finer tolerance than is promised. */
@@ -287,7 +289,9 @@ static shoal_status search(struct fill *f, double low, double high, double room_
     struct bracket k = {.low = low, .high = {high, high}, .room_high = {room_high, room_high}};
     double slack = 0.5 * f->s->tolerance;
 
-    for (uint32_t step = 0; step < STEPS_MAX && k.high[0] - k.low > ABOVE * k.high[0]; step++) {
+    for (uint32_t step = 0;
+         step < STEPS_MAX && f->tries < f->tries_max && k.high[0] - k.low > ABOVE * k.high[0];
+         step++) {
         double at = propose(&k);
         if (!(at > k.low && at < k.high[0]) || step % 8 == 7)
             at = k.low > 0 ? sqrt(k.low * k.high[0]) : 0.5 * k.high[0];
@@ -372,6 +376,11 @@ static shoal_status stages(struct fill *f, struct num_share_result *out)
         st = search(f, fmin(budget, total), total, room(&r), &r, &budget);
         if (st != SHOAL_OK)
             return st;
+        if (f->tries >= f->tries_max) { /* out of patience: who rises stops here, and it is said */
+            for (size_t m = 0; m < n; m++)
+                tree->stopped[m] = tree->stopped[m] || tree->level[m] < tree->cap[m];
+            f->exact = false;
+        }
         done = !stop(f, &r); /* then the caps are out of reach by rounding only */
         if (first < 0) {
             double per = 0;
@@ -396,7 +405,11 @@ shoal_status num_share_fill(struct num_share *s, const struct num_share_problem 
                             struct num_share_result *out)
 {
     size_t n = p->job_count;
-    struct fill f = {.s = s, .p = p, .unit = unit, .exact = true};
+    struct fill f = {.s = s,
+                     .p = p,
+                     .unit = unit,
+                     .tries_max = TRIES_MAX + (uint32_t)(n < TRIES_MAX ? n : TRIES_MAX) * 4,
+                     .exact = true};
     double tolerance = s->tolerance;
 
     if (!tree_valid(tree, n, unit))

@@ -68,7 +68,7 @@ static void on_one_kind_it_is_plain_water_filling(void **state)
     static double speed[WORLD_JOBS_MAX];
 
     (void)state;
-    for (int i = 0; i < property_count(75); i++) {
+    for (int i = 0; i < 75; i++) {
         base_rand_init(&world.rand, (uint64_t)i, "one-kind");
         world_make_sized(&world, (uint64_t)i, 1 + base_rand_below(&world.rand, 40), 1);
         tree_make(&tree, &world, unit);
@@ -118,7 +118,7 @@ static void who_stops_is_at_the_top_or_can_get_nothing_more(void **state)
     static double speed[WORLD_JOBS_MAX], slope[WORLD_JOBS_MAX];
 
     (void)state;
-    for (int i = 0; i < property_count(10); i++) {
+    for (int i = 0; i < 10; i++) {
         world_make(&world, (uint64_t)i, 20);
         if (world.p.kind_count > KINDS_SURE)
             continue;
@@ -153,7 +153,7 @@ static void in_a_queue_each_job_has_what_those_before_it_leave(void **state)
     static double speed[WORLD_JOBS_MAX], held[WORLD_JOBS_MAX];
 
     (void)state;
-    for (int i = 0; i < property_count(75); i++) {
+    for (int i = 0; i < 75; i++) {
         struct num_tree_node root = {NUM_TREE_NONE, 1, true};
         struct num_tree queue = {&root, 1, NULL, NULL};
         world_make(&world, (uint64_t)i, 10);
@@ -185,7 +185,7 @@ static void nobody_gets_less_than_the_common_level(void **state)
     struct num_share_result level;
 
     (void)state;
-    for (int i = 0; i < property_count(37); i++) {
+    for (int i = 0; i < 37; i++) {
         world_make(&world, (uint64_t)i, 60);
         struct num_tree_node root = {NUM_TREE_NONE, 1, false};
         struct num_tree flat = {&root, 1, NULL, world.weight};
@@ -249,7 +249,7 @@ static void a_warm_call_is_as_good_as_a_cold_one(void **state)
     static double speed[WORLD_JOBS_MAX], nudged[WORLD_JOBS_MAX];
 
     (void)state;
-    for (int i = 0; i < property_count(10); i++) {
+    for (int i = 0; i < 10; i++) {
         world_make(&world, (uint64_t)i, 40);
         tree_make(&tree, &world, unit);
         (void)fill(warm, &world, &tree.tree);
@@ -282,7 +282,7 @@ static void a_warm_call_is_as_good_as_a_cold_one(void **state)
 static void two_solvers_give_the_same_bits(void **state)
 {
     (void)state;
-    for (int i = 0; i < property_count(15); i++) {
+    for (int i = 0; i < 15; i++) {
         struct num_share *a = world_solver(NULL), *b = world_solver(NULL);
         world_make(&world, (uint64_t)i, 60);
         tree_make(&tree, &world, unit);

@@ -38,7 +38,7 @@ static void every_objective_gives_only_what_exists(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "possible");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, n % 2 == 1);
         for (int o = 0; o < SCHED_OBJECTIVE_COUNT; o++) {
             for (int aware = 0; aware < 2; aware++) {
@@ -65,7 +65,7 @@ static void no_objective_is_beaten_at_its_own_game(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "own game");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, n % 2 == 1);
         problem.in.aware = n % 3 != 0;
         for (size_t i = 0; i < 4; i++) {
@@ -101,7 +101,7 @@ static void agnostic_is_the_same_as_all_speeds_equal(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "agnostic");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         double level[SCHED_OBJECTIVE_COUNT];
         draw(&rand, n % 2 == 1);
         uint32_t kinds = problem.in.problem.kind_count;
@@ -135,7 +135,7 @@ static void a_job_that_runs_nowhere_gets_nothing_and_holds_nobody_back(void **st
 
     (void)state;
     base_rand_init(&rand, 1, "nowhere");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, false);
         size_t jobs = problem.in.problem.job_count;
         uint32_t kinds = problem.in.problem.kind_count;
@@ -214,7 +214,7 @@ static void a_row_for_many_is_as_many_rows(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "rows");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, false);
         size_t jobs = problem.in.problem.job_count, at = 0;
         struct problem *many = malloc(sizeof *many);
@@ -265,7 +265,7 @@ static void equal_jobs_have_equal_levels(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "equal");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, n % 2 == 1);
         problem.in.weight = NULL;
         solve(s, SCHED_OBJECTIVE_MAX_MIN, &problem.in, &r);
@@ -319,7 +319,7 @@ static void prices_are_what_more_gpus_are_worth(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "prices");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, false);
         problem.in.aware = true;
         for (size_t i = 0; i < 4; i++) {
@@ -355,7 +355,7 @@ static void ftf_is_at_most_one_for_jobs_that_just_came(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "sharing incentive");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, n % 2 == 1);
         problem.in.weight = NULL;
         problem.in.since_s = problem.in.alone_s = NULL;
@@ -445,7 +445,7 @@ static void no_deadline_is_given_up_while_all_can_be_kept(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "possible deadlines");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, false);
         solve(s, SCHED_OBJECTIVE_MAKESPAN, &problem.in, &r);
         for (size_t m = 0; m < problem.in.problem.job_count; m++)
@@ -519,7 +519,7 @@ static void one_entity_is_max_min(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "one entity");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, n % 2 == 1);
         solve(s, SCHED_OBJECTIVE_MAX_MIN, &problem.in, &r);
         for (size_t m = 0; m < problem.in.problem.job_count; m++)

@@ -23,7 +23,7 @@ static void shares_and_pairs_are_possible_for_every_objective(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "possible pairs");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, 60, n % 2 == 1);
         problem.in.pair = problem.pair;
         for (int o = 0; o < SCHED_OBJECTIVE_COUNT; o++) {
@@ -46,7 +46,7 @@ static void sharing_never_makes_a_level_worse(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "better");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, 60, n % 2 == 1);
         for (int o = 0; o < SCHED_OBJECTIVE_COUNT; o++) {
             bool less = o == SCHED_OBJECTIVE_FTF || o == SCHED_OBJECTIVE_MAKESPAN;
@@ -84,7 +84,7 @@ static void levels_are_what_the_pairs_give(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "levels");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, 60, false);
         problem.in.aware = n % 4 != 0;
         problem.in.pair = problem.pair;
@@ -111,7 +111,7 @@ static void many_different_jobs_are_gathered_and_the_bound_still_holds(void **st
 
     (void)state;
     base_rand_init(&rand, 1, "many");
-    for (int n = 0; n < property_count(4); n++) {
+    for (int n = 0; n < 4; n++) {
         problem_draw(&problem, &rand, 3, 300, 6, false);
         for (size_t i = 0; i < 2; i++) {
             problem.in.pair = NULL;
@@ -144,7 +144,7 @@ static void nobody_is_slower_for_it_in_a_hierarchy_or_with_deadlines(void **stat
 
     (void)state;
     base_rand_init(&rand, 1, "above");
-    for (int n = 0; n < property_count(ROUNDS); n++) {
+    for (int n = 0; n < ROUNDS; n++) {
         draw(&rand, 40, n % 2 == 1);
         for (size_t m = 0; m < problem.in.problem.job_count; m++)
             job_node[m] = 1 + (uint32_t)base_rand_below(&rand, 2);

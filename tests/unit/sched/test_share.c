@@ -82,7 +82,7 @@ static void what_jobs_receive_follows_what_was_wanted(void **state)
     static struct ledger l;
 
     (void)state;
-    for (int seed = 1; seed <= property_count(20); seed++) {
+    for (int seed = 1; seed <= 20; seed++) {
         struct world *w =
             open_world(policies[seed % 3], (uint64_t)seed, "3x1:v100,4x1:p100,5x1:k80", single, 0);
         memset(&l, 0, sizeof l);
@@ -173,7 +173,7 @@ static void shares_are_possible_while_jobs_and_nodes_come_and_go(void **state)
     static const uint32_t gangs[ROWS] = {1, 1, 2, 4, 3, 8};
 
     (void)state;
-    for (int seed = 1; seed <= property_count(36); seed++) {
+    for (int seed = 1; seed <= 36; seed++) {
         struct world *w = open_world(policies[seed % 6], (uint64_t)seed,
                                      "3x4:v100:usd=3,2x4:p100,3x8:k80:usd=0.5", gangs, 0);
         if (seed / 6 % 2 == 0)

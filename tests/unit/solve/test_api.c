@@ -150,7 +150,7 @@ static void answers_are_feasible_for_every_objective_and_proven(void **state)
 
     (void)state;
     base_rand_init(&rand, 3, "solve");
-    for (int round = 0; round < property_count(150); round++) {
+    for (int round = 0; round < 150; round++) {
         draw(&rand, &in);
         in.p.agnostic = (uint32_t)base_rand_below(&rand, 2);
         for (size_t o = 0; shoal_solve_objective(o) != NULL; o++) {
@@ -183,7 +183,7 @@ static void prices_are_what_a_little_more_capacity_adds(void **state)
 
     (void)state;
     base_rand_init(&rand, 5, "price");
-    for (int round = 0; round < property_count(60); round++) {
+    for (int round = 0; round < 60; round++) {
         draw(&rand, &in);
         uint32_t k = (uint32_t)base_rand_below(&rand, in.p.kind_count);
         const char *name = names[round % 3];
@@ -219,7 +219,7 @@ static void rows_in_entities_are_that_many_jobs(void **state)
 
     (void)state;
     base_rand_init(&rand, 11, "rows");
-    for (int round = 0; round < property_count(40); round++) {
+    for (int round = 0; round < 40; round++) {
         draw(&rand, &in);
         for (uint32_t e = 0; e < 4; e++)
             in.entities[e].fifo = round % 2 != 0 && e % 2 != 0;
