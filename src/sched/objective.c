@@ -503,7 +503,7 @@ static shoal_status solve_cost_slo(struct sched_objective_solver *s, struct sche
  * the one with most room. -1: none. */
 static int fifo_kind(const struct sched_objective_work *w, size_t m, const double *room)
 {
-    const double *rate = &w->p.rate[m * w->p.kind_count];
+    const double *rate = w->p.rate + m * w->p.kind_count;
     int best = -1;
     for (uint32_t k = 0; k < w->p.kind_count; k++) {
         if (rate[k] == 0 || room[k] * (1 + SLACK) < w->p.gpus[m])
