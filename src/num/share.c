@@ -35,7 +35,7 @@ void num_share_free(struct num_share *s)
         return;
     const struct base_alloc *a = s->alloc;
     num_lp_free(s->master);
-    num_share_tree_free(s);
+    num_share_filling_free(s);
     base_free(a, s->rows.a);
     base_free(a, s->rows.g);
     base_free(a, s->active.a);

@@ -54,8 +54,6 @@ struct num_share_result {
     const double *x;            /* (jobs, kinds) */
     const double *slope; /* (jobs) > 0: this job holds the others back. level and curve: its part of
                             the shortage, the parts sum to 1; fill: see there; sum: NULL */
-    double load;     /* 1, or less where top speeds and not capacity set the level: capacity could
-                            shrink to this part (about) */
     uint32_t passes; /* over all jobs */
     bool exact;      /* gap within tolerance */
 };

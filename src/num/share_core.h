@@ -4,6 +4,7 @@
  *   share_oracle.c  what every job answers to a vector of prices: the inner loop
  *   share_level.c   the largest common level, by prices and a small master
  *   share_sum.c     the largest sum with floors; which floors to keep
+ *   share_tree.c    how a budget runs down a tree of entities
  *   share_fill.c    water filling through a tree
  */
 #ifndef NUM_SHARE_CORE_H
@@ -131,8 +132,7 @@ struct num_share {
     size_t kept_cap;
     uint32_t sum_kinds; /* share_sum.c: last prices; 0: none */
     double sum_price[NUM_KINDS_MAX];
-    struct share_tree *tree;
-    bool blame_capacity; /* share_fill.c: where both set a level, capacity is the reason */
+    struct share_filling *filling;
 };
 
 /* Room for `count` rows of `kinds` kinds, with the padding rows set. */
@@ -160,12 +160,41 @@ SHOAL_MUST_USE shoal_status num_share_level_solve(struct num_share *s,
  * is left of that on the kinds it could use at `price` (the caller's kinds). */
 double num_share_price_of_none(const struct num_share *s, const struct num_share_problem *p,
                                const double *need, const double *price, uint32_t kind);
+/* The same for one job that values speed at `per`. */
+double num_share_worth(const struct num_share *s, const double *rate, double gpus, double per,
+                       const double *price, uint32_t kind);
 /* A master of `row_count` rows with right-hand sides b, empty. */
 SHOAL_MUST_USE shoal_status num_share_master(struct num_share *s, uint32_t row_count,
                                              const double *b, const bool *equal);
 /* Room for column prices. */
 SHOAL_MUST_USE shoal_status num_share_col(struct num_share *s, size_t index, uint32_t kinds,
                                           const double *price);
-void num_share_tree_free(struct num_share *s);
+void num_share_filling_free(struct num_share *s);
+
+/* share_tree.c: zeroed at first, then set for each problem. */
+struct share_tree {
+    const struct num_tree *shape;
+    struct share_member *members; /* grouped by node, fair ones in order of cap / weight */
+    size_t member_cap;
+    size_t *first; /* (nodes + 1) first member of each node */
+    size_t first_cap;
+    double *node_cap, *budget; /* (nodes) */
+    size_t node_cap_cap, budget_cap;
+    bool *leaf; /* (nodes) its members are jobs */
+    size_t leaf_cap;
+    double *cap, *level; /* (jobs) the most each can have; what it has at the budget poured last */
+    size_t cap_cap, level_cap;
+};
+
+/* Frees what it holds. */
+void num_share_tree_free(const struct base_alloc *alloc, struct share_tree *t);
+/* SHOAL_E_INVAL on a bad tree; levels are 0. */
+SHOAL_MUST_USE shoal_status num_share_tree_set(const struct base_alloc *alloc, struct share_tree *t,
+                                               const struct num_tree *shape, size_t jobs,
+                                               const double *unit);
+/* Takes over the caps; returns the budget at which everybody is at their cap. */
+double num_share_tree_gather(struct share_tree *t, const struct num_share_problem *p);
+/* Levels at a budget. */
+void num_share_tree_pour(struct share_tree *t, const struct num_share_problem *p, double budget);
 
 #endif

@@ -537,6 +537,16 @@ static shoal_status solve_large(struct num_share *s, struct solve *v, double del
     return SHOAL_OK;
 }
 
+double num_share_worth(const struct num_share *s, const double *rate, double gpus, double per,
+                       const double *price, uint32_t kind)
+{
+    double own = 0;
+
+    for (uint32_t j = 0; j < s->kinds; j++)
+        own = fmax(own, per * rate[s->kind_of[j]] - gpus * price[s->kind_of[j]]);
+    return (per * rate[kind] - own) / gpus;
+}
+
 double num_share_price_of_none(const struct num_share *s, const struct num_share_problem *p,
                                const double *need, const double *price, uint32_t kind)
 {
@@ -544,12 +554,9 @@ double num_share_price_of_none(const struct num_share *s, const struct num_share
 
     for (size_t m = 0; m < p->job_count; m++) {
         const double *rate = p->rate + m * p->kind_count;
-        double per = need[m] > 0 ? s->slope[m] / need[m] : 0, own = 0;
-        if (per <= 0 || rate[kind] <= 0)
-            continue;
-        for (uint32_t j = 0; j < s->kinds; j++)
-            own = fmax(own, per * rate[s->kind_of[j]] - s->rows.g[m] * price[s->kind_of[j]]);
-        most = fmax(most, (per * rate[kind] - own) / s->rows.g[m]);
+        if (need[m] > 0 && s->slope[m] > 0 && rate[kind] > 0)
+            most = fmax(most,
+                        num_share_worth(s, rate, s->rows.g[m], s->slope[m] / need[m], price, kind));
     }
     return most;
 }
@@ -568,8 +575,6 @@ static shoal_status answer(struct num_share *s, const struct num_share_problem *
     size_t chunks = (s->rows.count + SHARE_CHUNK - 1) / SHARE_CHUNK;
     /* Where capacity and a top speed set the level together, one more GPU adds nothing. */
     bool topped = c->reach >= s->top * (1 - 0.5 * s->tolerance);
-    if (topped && s->blame_capacity && c->value >= 1 - s->tolerance && v->slope > 0)
-        topped = false;
     shoal_status st = v->all ? SHOAL_OK : num_share_each(s, chunks, emit_chunk, &e);
 
     if (st != SHOAL_OK)
@@ -588,7 +593,6 @@ static shoal_status answer(struct num_share *s, const struct num_share_problem *
                                      .bound = fmax(v->bound, c->reach),
                                      .x = s->x,
                                      .slope = s->slope,
-                                     .load = topped ? fmin(c->value, 1) : 1,
                                      .passes = v->passes,
                                      .exact = v->proven};
     for (uint32_t j = 0; j < s->kinds; j++) {
