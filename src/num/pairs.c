@@ -502,6 +502,7 @@ static shoal_status finish(struct num_pairs *s, const struct num_pairs_problem *
     read_prices(s, p, 1);
     r.bound = prove_bound(s, p, &size);
     memcpy(r.price, s->p, p->kind_count * sizeof *r.price);
+    r.speed_price = s->sigma;
     r.exact = optimal && r.bound - r.total <= fmax(GAP_TOLERANCE * r.total, NOISE * size);
     shoal_status st = collect(s, p, &r);
     if (st == SHOAL_OK)

@@ -46,6 +46,8 @@ struct num_pairs_result {
     double total;                     /* the objective */
     double bound;                     /* no solution is better than this */
     double price[NUM_KINDS_MAX];      /* what one more GPU of the kind adds to `total` */
+    const double *speed_price;        /* (groups) what a unit of speed that a group were content
+                                         without would add; owned by the solver, as columns are */
     struct num_pairs_column *columns; /* y > 0; owned by the solver until its next call */
     uint32_t column_count;
     bool exact; /* bound - total is within 1e-9 of total, or nothing but rounding */

@@ -35,6 +35,7 @@ void num_share_free(struct num_share *s)
         return;
     const struct base_alloc *a = s->alloc;
     num_lp_free(s->master);
+    num_share_sum_free(s);
     num_share_filling_free(s);
     base_free(a, s->rows.a);
     base_free(a, s->rows.g);
@@ -182,7 +183,7 @@ static void prepare_chunk(void *arg, size_t index)
 shoal_status num_share_prepare(struct num_share *s, const struct num_share_problem *p,
                                const double *need)
 {
-    size_t chunks = (p->job_count + SHARE_CHUNK - 1) / SHARE_CHUNK;
+    size_t chunks = share_chunks(p->job_count);
 
     if (p->kind_count < 1 || p->kind_count > NUM_KINDS_MAX || p->job_count > UINT32_MAX / 2)
         return SHOAL_E_INVAL;

@@ -54,8 +54,8 @@ struct num_share_result {
     const double *x;            /* (jobs, kinds) */
     const double *slope; /* (jobs) > 0: this job holds the others back. level and curve: its part of
                             the shortage, the parts sum to 1; fill: see there; sum: NULL */
-    uint32_t passes; /* over all jobs */
-    bool exact;      /* gap within tolerance */
+    uint32_t passes;     /* over all jobs */
+    bool exact;          /* gap within tolerance */
 };
 
 struct num_share; /* solver */
@@ -114,7 +114,8 @@ struct num_tree {
 };
 /* unit (jobs) > 0: the speed that counts as 1 for the job. A job that can run nowhere gets nothing
  * and holds nobody back. `level` is the budget of the root at the first capacity bottleneck;
- * slope > 0 marks jobs stopped by capacity, 0 those at their top speed. */
+ * slope > 0 marks jobs stopped by capacity, 0 those at their top speed. exact: every stage is, and the
+ * stages together within 20 tolerances. */
 SHOAL_MUST_USE shoal_status num_share_fill(struct num_share *s, const struct num_share_problem *p,
                                            const double *unit, const struct num_tree *tree,
                                            struct num_share_result *out);

@@ -2,10 +2,13 @@
  *
  *   share.c         the solver object, its entry points, the search over a curve
  *   share_oracle.c  what every job answers to a vector of prices: the inner loop
+ *   share_ways.c    the same for jobs whose time has a value
  *   share_level.c   the largest common level, by prices and a small master
- *   share_sum.c     the largest sum with floors; which floors to keep
+ *   share_sum.c     the largest sum with floors
+ *   share_climb.c   its prices and its mix
+ *   share_keep.c    which floors to keep
  *   share_tree.c    how a budget runs down a tree of entities
- *   share_fill.c    water filling through a tree
+ *   share_fill.c    water filling through a tree; its parts are in share_fill.h
  */
 #ifndef NUM_SHARE_CORE_H
 #define NUM_SHARE_CORE_H
@@ -15,6 +18,17 @@
 
 /* Rows are handled in blocks of eight; arrays are padded with rows that ask for nothing. */
 enum { SHARE_LANES = 8, SHARE_BLOCK = 64, SHARE_CHUNK = 8192, SHARE_ORIGIN = 255 };
+
+/* Rows with their padding: what kernels are asked about. */
+static inline size_t share_padded(size_t count)
+{
+    return (count + SHARE_LANES - 1) / SHARE_LANES * SHARE_LANES;
+}
+
+static inline size_t share_chunks(size_t rows)
+{
+    return (rows + SHARE_CHUNK - 1) / SHARE_CHUNK;
+}
 
 /* Jobs scaled so that each needs the same speed t. a: (kinds, stride) speed, 0 where it cannot run;
  * g: (stride) GPUs it holds when it runs. */
@@ -132,6 +146,7 @@ struct num_share {
     size_t kept_cap;
     uint32_t sum_kinds; /* share_sum.c: last prices; 0: none */
     double sum_price[NUM_KINDS_MAX];
+    struct share_sum *sum;
     struct share_filling *filling;
 };
 
@@ -169,6 +184,7 @@ SHOAL_MUST_USE shoal_status num_share_master(struct num_share *s, uint32_t row_c
 /* Room for column prices. */
 SHOAL_MUST_USE shoal_status num_share_col(struct num_share *s, size_t index, uint32_t kinds,
                                           const double *price);
+void num_share_sum_free(struct num_share *s);
 void num_share_filling_free(struct num_share *s);
 
 /* share_tree.c: zeroed at first, then set for each problem. */

@@ -47,12 +47,6 @@ static const double SAMPLE_TOLERANCE = 1e-3;
 /* How far prices and speed may still move when rows are settled, relative. */
 static const double DELTA_COLD = 0.02, DELTA_WARM = 0.003, DELTA_MIN = 1e-4, DELTA_MAX = 0.999999;
 
-/* Rows with their padding: what the oracle is asked about. */
-static size_t padded(size_t count)
-{
-    return (count + SHARE_LANES - 1) / SHARE_LANES * SHARE_LANES;
-}
-
 /* A problem for the inner steps: open rows, and the use of the settled ones. */
 struct instance {
     const struct share_rows *rows;
@@ -80,7 +74,7 @@ static void pass_chunk(void *arg, size_t index)
 {
     const struct pass *a = arg;
     struct num_share *s = a->s;
-    size_t at = index * SHARE_CHUNK, left = padded(s->rows.count) - at;
+    size_t at = index * SHARE_CHUNK, left = share_padded(s->rows.count) - at;
 
     s->ask(&s->rows, at, left < SHARE_CHUNK ? left : SHARE_CHUNK, &a->query, a->code, s->opened,
            a->open_row + at, &s->chunks[index]);
@@ -92,7 +86,7 @@ static shoal_status pass(struct num_share *s, const double *price, double t, dou
                          uint8_t *code, uint32_t *open_row, struct share_answer *out_sums,
                          struct instance *out_in, size_t *out_open)
 {
-    size_t chunks = (s->rows.count + SHARE_CHUNK - 1) / SHARE_CHUNK, open = 0;
+    size_t chunks = share_chunks(s->rows.count), open = 0;
     struct pass a = {.s = s,
                      .query = {.price = price, .t = t, .delta = delta},
                      .code = code,
@@ -159,7 +153,7 @@ static shoal_status ask(struct num_share *s, const struct instance *in, const do
     if (st != SHOAL_OK)
         return st;
     struct share_query query = {.price = price, .t = c->t, .delta = 1};
-    s->ask(in->rows, 0, padded(in->rows->count), &query, NULL, NULL, NULL, out);
+    s->ask(in->rows, 0, share_padded(in->rows->count), &query, NULL, NULL, NULL, out);
     for (uint32_t j = 0; j < s->kinds; j++) {
         out->use[j] += in->fixed0[j] + in->fixed1[j] * c->t;
         out->cost += price[j] * (in->fixed0[j] + in->fixed1[j] * c->t);
@@ -380,7 +374,7 @@ static void emit_open(const struct emit *e, const struct core *c, const struct s
             continue;
         struct share_query query = {
             .price = s->col_price + (size_t)s->kinds * k, .t = c->t, .delta = 1};
-        s->ask(open, 0, padded(count), &query, s->active_code, NULL, NULL, &unused);
+        s->ask(open, 0, share_padded(count), &query, s->active_code, NULL, NULL, &unused);
         for (size_t i = 0; i < count; i++) {
             size_t row = map == NULL ? i : map[i];
             struct share_edge edge = s->edges.edge[s->active_code[i]];
@@ -417,7 +411,7 @@ static void emit_slope(struct num_share *s, const double *need, const double *pr
 
 static shoal_status reserve(struct num_share *s, uint32_t out_kinds)
 {
-    size_t n = s->rows.count, chunks = (n + SHARE_CHUNK - 1) / SHARE_CHUNK;
+    size_t n = s->rows.count, chunks = share_chunks(n);
 
     if (base_reserve(s->alloc, (void **)&s->chunks, &s->chunk_cap, chunks, sizeof *s->chunks) !=
             0 ||
@@ -572,7 +566,7 @@ static shoal_status answer(struct num_share *s, const struct num_share_problem *
                      .t = c->t,
                      .scale = 1 / fmax(c->value, 1),
                      .out_kinds = p->kind_count};
-    size_t chunks = (s->rows.count + SHARE_CHUNK - 1) / SHARE_CHUNK;
+    size_t chunks = share_chunks(s->rows.count);
     /* Where capacity and a top speed set the level together, one more GPU adds nothing. */
     bool topped = c->reach >= s->top * (1 - 0.5 * s->tolerance);
     shoal_status st = v->all ? SHOAL_OK : num_share_each(s, chunks, emit_chunk, &e);
@@ -618,7 +612,7 @@ shoal_status num_share_level_solve(struct num_share *s, const struct num_share_p
     if (st != SHOAL_OK)
         return st;
     num_share_edges(s->kinds, &s->edges);
-    memset(s->opened, 0, padded(s->rows.count) * sizeof *s->opened);
+    memset(s->opened, 0, share_padded(s->rows.count) * sizeof *s->opened);
     if (warm)
         start_warm(s, &v.core);
     else

@@ -38,106 +38,20 @@ static double slope_at_corner(const struct share_rows *rows, size_t row, const d
     return slope;
 }
 
-#define EACH_EDGE(ONE, PAIR)                                          \
-    do {                                                              \
-        if (kinds == 3) {                                             \
-            ONE(0, 0);                                                \
-            ONE(1, 1);                                                \
-            ONE(2, 2);                                                \
-            PAIR(0, 1, 3);                                            \
-            PAIR(0, 2, 4);                                            \
-            PAIR(1, 2, 5);                                            \
-        } else if (kinds == 2) {                                      \
-            ONE(0, 0);                                                \
-            ONE(1, 1);                                                \
-            PAIR(0, 1, 2);                                            \
-        } else {                                                      \
-            uint32_t edge_ = kinds;                                   \
-            for (uint32_t i_ = 0; i_ < kinds; i_++)                   \
-                ONE(i_, i_);                                          \
-            for (uint32_t i_ = 0; i_ < kinds; i_++)                   \
-                for (uint32_t j_ = i_ + 1; j_ < kinds; j_++, edge_++) \
-                    PAIR(i_, j_, edge_);                              \
-        }                                                             \
-    } while (0)
-
-#define V            double
-#define M            bool
-#define LANES        1
-#define SUFFIX(name) name##_plain
-#define TARGET
-#define INLINE          static inline __attribute__((always_inline))
-#define V_SET(x)        ((double)(x))
-#define V_LOAD(p)       (*(p))
-#define V_STORE(p, v)   (*(p) = (v))
-#define V_ADD(a, b)     ((a) + (b))
-#define V_SUB(a, b)     ((a) - (b))
-#define V_MUL(a, b)     ((a) * (b))
-#define V_DIV(a, b)     ((a) / (b))
-#define V_MIN(a, b)     ((a) < (b) ? (a) : (b))
-#define V_MAX(a, b)     ((a) > (b) ? (a) : (b))
-#define V_LT(a, b)      ((a) < (b))
-#define V_LE(a, b)      ((a) <= (b))
-#define V_EQ(a, b)      ((a) == (b))
-#define V_PICK(m, a, b) ((m) ? (a) : (b))
-#define V_KEEP(m, a)    ((m) ? (a) : 0)
-#define M_AND(a, b)     ((a) && (b))
-#define M_OR(a, b)      ((a) || (b))
-#define M_BITS(m)       ((uint32_t)(m))
+#define LANES 1
+#include "num/share_lanes.inc"
 #include "num/share_oracle_body.inc"
+#undef LANES
 
 #if defined(__x86_64__)
-
-#define V               __m256d
-#define M               __m256d
-#define LANES           4
-#define SUFFIX(name)    name##_avx2
-#define TARGET          __attribute__((target("avx2"))) static
-#define INLINE          static inline __attribute__((always_inline, target("avx2")))
-#define V_SET(x)        _mm256_set1_pd(x)
-#define V_LOAD(p)       _mm256_loadu_pd(p)
-#define V_STORE(p, v)   _mm256_storeu_pd(p, v)
-#define V_ADD(a, b)     _mm256_add_pd(a, b)
-#define V_SUB(a, b)     _mm256_sub_pd(a, b)
-#define V_MUL(a, b)     _mm256_mul_pd(a, b)
-#define V_DIV(a, b)     _mm256_div_pd(a, b)
-#define V_MIN(a, b)     _mm256_min_pd(a, b)
-#define V_MAX(a, b)     _mm256_max_pd(a, b)
-#define V_LT(a, b)      _mm256_cmp_pd(a, b, _CMP_LT_OQ)
-#define V_LE(a, b)      _mm256_cmp_pd(a, b, _CMP_LE_OQ)
-#define V_EQ(a, b)      _mm256_cmp_pd(a, b, _CMP_EQ_OQ)
-#define V_PICK(m, a, b) _mm256_blendv_pd(b, a, m)
-#define V_KEEP(m, a)    _mm256_and_pd(m, a)
-#define M_AND(a, b)     _mm256_and_pd(a, b)
-#define M_OR(a, b)      _mm256_or_pd(a, b)
-#define M_BITS(m)       ((uint32_t)_mm256_movemask_pd(m))
+#define LANES 4
+#include "num/share_lanes.inc"
 #include "num/share_oracle_body.inc"
-
-#define V               __m512d
-#define M               __mmask8
-#define LANES           8
-#define SUFFIX(name)    name##_avx512
-#define TARGET          __attribute__((target("avx512f,avx512dq"))) static
-#define INLINE          static inline __attribute__((always_inline, target("avx512f,avx512dq")))
-#define V_SET(x)        _mm512_set1_pd(x)
-#define V_LOAD(p)       _mm512_loadu_pd(p)
-#define V_STORE(p, v)   _mm512_storeu_pd(p, v)
-#define V_ADD(a, b)     _mm512_add_pd(a, b)
-#define V_SUB(a, b)     _mm512_sub_pd(a, b)
-#define V_MUL(a, b)     _mm512_mul_pd(a, b)
-#define V_DIV(a, b)     _mm512_div_pd(a, b)
-#define V_MIN(a, b)     _mm512_min_pd(a, b)
-#define V_MAX(a, b)     _mm512_max_pd(a, b)
-#define V_LT(a, b)      _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
-#define V_LE(a, b)      _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)
-#define V_EQ(a, b)      _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ)
-#define V_PICK(m, a, b) _mm512_mask_mov_pd(b, m, a)
-#define V_KEEP(m, a)    _mm512_maskz_mov_pd(m, a)
-#define M_AND(a, b)     ((__mmask8)((a) & (b)))
-#define M_OR(a, b)      ((__mmask8)((a) | (b)))
-#define M_BITS(m)       ((uint32_t)(m))
+#undef LANES
+#define LANES 8
+#include "num/share_lanes.inc"
 #include "num/share_oracle_body.inc"
-
+#undef LANES
 #endif
 
 share_ask_fn *num_share_ask_find(void)

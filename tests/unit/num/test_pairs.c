@@ -371,6 +371,38 @@ static void more_gpus_add_no_more_than_their_price(void **state)
     num_pairs_free(s);
 }
 
+/* A group content with less adds no more than the price of speed says, and those prices are what a
+ * little more of the level costs: 1 in all. */
+static void less_need_adds_no_more_than_the_price_of_speed(void **state)
+{
+    (void)state;
+    struct base_rand r;
+    base_rand_init(&r, 1, "speed prices");
+    struct num_pairs *s = new_solver();
+    for (int n = 0; n < property_count(100); n++) {
+        uint32_t groups = 2 + (uint32_t)base_rand_below(&r, 10);
+        random_world(&world, &r, PLAIN, LEVEL, groups, 3, 1);
+        struct num_pairs_result before, after;
+        assert_int_equal(num_pairs_solve(s, &world.p, &before), SHOAL_OK);
+        if (!(before.level > 0))
+            continue;
+        double sum = 0, *need = world.need;
+        for (uint32_t g = 0; g < groups; g++)
+            sum += before.speed_price[g] * world.p.count[g] * need[g];
+        assert_true(fabs(sum - 1) < 1e-9);
+        uint32_t g = (uint32_t)base_rand_below(&r, groups);
+        double less = 1e-3 * need[g], level = before.level;
+        double price = before.speed_price[g] * world.p.count[g] * level;
+        need[g] -= less;
+        assert_int_equal(num_pairs_solve(s, &world.p, &after), SHOAL_OK);
+        need[g] += less;
+        double gain = after.level - level; /* the needs at the new level are a little larger, too */
+        if (gain > price * less * (after.level / level) * (1 + 1e-6) + 1e-9 * level)
+            fail_msg("%d: %g less adds %g, its price is %g", n, less, gain, price);
+    }
+    num_pairs_free(s);
+}
+
 static void floors_can_be_kept_up_to_the_level_and_no_further(void **state)
 {
     (void)state;
@@ -562,6 +594,7 @@ int main(void)
         cmocka_unit_test(pairs_that_do_not_beat_turns_are_not_used),
         cmocka_unit_test(splitting_a_group_changes_nothing),
         cmocka_unit_test(more_gpus_add_no_more_than_their_price),
+        cmocka_unit_test(less_need_adds_no_more_than_the_price_of_speed),
         cmocka_unit_test(floors_can_be_kept_up_to_the_level_and_no_further),
         cmocka_unit_test(a_warm_solver_answers_like_a_new_one),
         cmocka_unit_test(two_jobs_share_the_only_gpu),

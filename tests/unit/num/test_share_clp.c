@@ -45,7 +45,7 @@ static void levels_equal_those_of_clp(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < property_count(3000); i++) {
         struct num_share_result r;
         double level;
         world_make(&world, (uint64_t)i, 60);
@@ -93,7 +93,7 @@ static void needs_fit_at_theta_and_not_a_little_below(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < property_count(1000); i++) {
         struct num_share_result r;
         world_make(&world, (uint64_t)i, 60);
         for (size_t m = 0; m < world.p.job_count; m++) {
@@ -127,7 +127,7 @@ static void sums_equal_those_of_clp(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < property_count(3000); i++) {
         struct num_share_result r;
         double level, sum, part = parts[i / 5 % 4], scale = 0;
         bool possible;
@@ -178,7 +178,7 @@ static void what_is_given_up_is_within_k_jobs_of_the_relaxation(void **state)
     static double given[WORLD_JOBS_MAX];
 
     (void)state;
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < property_count(1500); i++) {
         double bound, ours = 0, rounding = 0, all = 0, slack = 0;
         size_t count = 0;
         world_make(&world, (uint64_t)i, 60);

@@ -114,7 +114,7 @@ static void every_theta_is_feasible_and_none_below_its_bound_is(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < property_count(3000); i++) {
         world_make(&world, (uint64_t)i, 60);
         make_curve(&curve, &world, (enum shape)(i / WORLD_FAMILIES % SHAPES));
         if (i % 5 == 0)
@@ -130,7 +130,7 @@ static void large_problems_are_proven_too(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < property_count(100); i++) {
         world_make_large(&world, (uint64_t)i);
         make_curve(&curve, &world, (enum shape)(i / WORLD_FAMILIES % SHAPES));
         if (i % 2 == 0)
@@ -148,7 +148,7 @@ static void makespan_is_the_inverse_of_a_level(void **state)
     struct num_share_result level;
 
     (void)state;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < property_count(1000); i++) {
         world_make(&world, (uint64_t)i, 60);
         make_curve(&curve, &world, MAKESPAN);
         struct num_share_result r = solve(s, &world, 1e-6, 1e12);
@@ -169,7 +169,7 @@ static void the_ends_of_the_range_are_respected(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < property_count(500); i++) {
         world_make(&world, (uint64_t)i, 40);
         make_curve(&curve, &world, FINISH_TIME);
         struct num_share_result r = solve(s, &world, 1e-6, 1e9);
@@ -196,7 +196,7 @@ static void a_warm_call_is_as_good_as_a_cold_one(void **state)
     struct num_share *warm = world_solver(NULL), *cold = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 700; i++) {
+    for (int i = 0; i < property_count(700); i++) {
         world_make(&world, (uint64_t)i, 60);
         make_curve(&curve, &world, FINISH_TIME);
         (void)solve(warm, &world, 1e-6, 1e9);
@@ -217,7 +217,7 @@ static void a_warm_call_is_as_good_as_a_cold_one(void **state)
 static void two_solvers_give_the_same_bits(void **state)
 {
     (void)state;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < property_count(300); i++) {
         struct num_share *a = world_solver(NULL), *b = world_solver(NULL);
         world_make(&world, (uint64_t)i, 60);
         make_curve(&curve, &world, (enum shape)(i % SHAPES));

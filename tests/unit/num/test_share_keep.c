@@ -1,4 +1,4 @@
-/* Tests of num_share_keep (src/num/share_sum.c). What it keeps must be feasible together, which
+/* Tests of num_share_keep (src/num/share_keep.c). What it keeps must be feasible together, which
  * num_share_level says (and proves, see test_share_level.c); what it gives up is compared with the
  * best choice of all, tried one by one where the jobs are few. */
 #include "unit/num/share_proof.h"
@@ -73,7 +73,7 @@ static void what_is_kept_is_feasible_together(void **state)
     int gave_up = 0;
 
     (void)state;
-    for (int i = 0; i < 2500; i++) {
+    for (int i = 0; i < property_count(2500); i++) {
         world_make(&world, (uint64_t)i, 60);
         make_floors(&world, i % 2 == 0 ? 1 : 0.1);
         keep(s, &world);
@@ -95,7 +95,7 @@ static void what_is_kept_of_thousands_is_feasible_together(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < property_count(40); i++) {
         world_make_large(&world, (uint64_t)i);
         make_floors(&world, i % 2 == 0 ? 1 : 0.1);
         keep(s, &world);
@@ -110,7 +110,7 @@ static void floors_that_fit_are_all_kept(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < property_count(1000); i++) {
         struct num_share_result r;
         world_make(&world, (uint64_t)i, 60);
         WORLD_CLAIM(&world, num_share_level(s, &world.p, world.need, &r) == SHOAL_OK,
@@ -129,7 +129,7 @@ static void little_more_is_given_up_than_by_the_best_choice(void **state)
 {
     struct num_share *s = world_solver(NULL), *check = world_solver(NULL);
     double excess = 0;
-    int instances = 300;
+    int instances = property_count(300);
 
     (void)state;
     for (int i = 0; i < instances; i++) {
@@ -162,7 +162,7 @@ static void two_solvers_keep_the_same(void **state)
     bool second[WORLD_JOBS_MAX];
 
     (void)state;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < property_count(300); i++) {
         struct num_share *a = world_solver(NULL), *b = world_solver(NULL);
         world_make(&world, (uint64_t)i, 60);
         make_floors(&world, 1);

@@ -53,7 +53,7 @@ static void claim_proven(const struct world *w, const double *need,
 static void every_level_is_feasible_and_proven_by_its_prices(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < property_count(4000); i++) {
         struct num_share *s = world_solver(NULL);
         world_make(&world, (uint64_t)i, 60);
         struct num_share_result r = solve(s, &world, world.need);
@@ -70,7 +70,7 @@ static void slopes_are_the_jobs_parts_of_the_shortage(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < property_count(1000); i++) {
         world_make(&world, (uint64_t)i, 60);
         struct num_share_result r = solve(s, &world, world.need);
         if (r.level <= 0 || isinf(r.level))
@@ -104,7 +104,7 @@ static void a_price_is_what_one_more_gpu_adds_at_most(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < property_count(1000); i++) {
         world_make(&world, (uint64_t)i, 40);
         struct num_share_result r = solve(s, &world, world.need);
         if (isinf(r.level))
@@ -143,7 +143,7 @@ static void a_warm_call_is_as_good_as_a_cold_one(void **state)
     struct num_share *warm = world_solver(NULL), *cold = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < property_count(1500); i++) {
         world_make(&world, (uint64_t)i, 60);
         (void)solve(warm, &world, world.need);
         for (int how = 0; how < 3; how++) {
@@ -167,7 +167,7 @@ static void large_problems_are_proven_too_whatever_came_before(void **state)
     struct num_share *any = world_solver(NULL), *near = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < property_count(100); i++) {
         world_make_large(&world, (uint64_t)i);
         num_share_cold(near);
         struct num_share_result cold = solve(near, &world, world.need);
@@ -192,7 +192,7 @@ static void a_row_of_count_c_equals_c_rows(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 700; i++) {
+    for (int i = 0; i < property_count(700); i++) {
         size_t rows = 0;
         world_make(&world, (uint64_t)i, 30);
         other = world;
@@ -224,7 +224,7 @@ static void a_row_of_count_c_equals_c_rows(void **state)
 static void two_solvers_give_the_same_bits(void **state)
 {
     (void)state;
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < property_count(500); i++) {
         struct num_share *a = world_solver(NULL), *b = world_solver(NULL);
         world_make(&world, (uint64_t)i, 60);
         struct num_share_result first = solve(a, &world, world.need);
@@ -261,7 +261,7 @@ static void a_team_gives_the_same_level(void **state)
     struct num_team backwards = {3, world_run_backwards, NULL};
     struct num_share *alone = world_solver(NULL), *two = world_solver(&threads),
                      *three = world_solver(&backwards);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < property_count(8); i++) {
         struct world_large large;
         world_make(&world, (uint64_t)i, 60);
         world_make_sized(&world, (uint64_t)i, 60, 2 + (uint32_t)i % 3);
@@ -415,7 +415,7 @@ static void a_looser_tolerance_is_kept_too(void **state)
 
     (void)state;
     num_share_set_tolerance(loose, 1e-3);
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < property_count(500); i++) {
         world_make(&world, (uint64_t)i, 60);
         double best = solve(tight, &world, world.need).level;
         struct num_share_result r = solve(loose, &world, world.need);

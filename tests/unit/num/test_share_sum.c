@@ -90,7 +90,7 @@ static void every_sum_is_feasible_and_proven_by_its_prices(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < property_count(4000); i++) {
         world_make(&world, (uint64_t)i, 60);
         make_values(&world, (enum worth)(i / WORLD_FAMILIES % WORTHS));
         if (i % 3 == 0)
@@ -107,7 +107,7 @@ static void floors_are_kept_and_the_rest_is_still_the_best(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < property_count(4000); i++) {
         world_make(&world, (uint64_t)i, 60);
         make_values(&world, (enum worth)(i / WORLD_FAMILIES % WORTHS));
         make_floors(s, &world, parts[i / 3 % 4]);
@@ -128,7 +128,7 @@ static void large_problems_are_proven_too(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 120; i++) {
+    for (int i = 0; i < property_count(120); i++) {
         world_make_large(&world, (uint64_t)i);
         make_values(&world, (enum worth)(i / WORLD_FAMILIES % WORTHS));
         make_floors(s, &world, parts[i / 3 % 4]);
@@ -149,7 +149,7 @@ static void floors_at_the_very_edge_are_kept_or_impossible(void **state)
     int kept = 0;
 
     (void)state;
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < property_count(1500); i++) {
         struct num_share_result r;
         world_make(&world, (uint64_t)i, 30);
         make_values(&world, (enum worth)(i / WORLD_FAMILIES % WORTHS));
@@ -180,7 +180,7 @@ static void floors_that_cannot_be_kept_together_are_impossible(void **state)
     int met = 0;
 
     (void)state;
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < property_count(1500); i++) {
         world_make(&world, (uint64_t)i, 60);
         make_values(&world, (enum worth)(i / WORLD_FAMILIES % WORTHS));
         bool some = make_floors(s, &world, i % 2 == 0 ? 1.001 : 3);
@@ -204,7 +204,7 @@ static void a_price_is_what_one_more_gpu_adds_at_most(void **state)
     struct num_share *s = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < property_count(1000); i++) {
         world_make(&world, (uint64_t)i, 40);
         make_values(&world, (enum worth)(i / WORLD_FAMILIES % WORTHS));
         make_floors(s, &world, 0.9);
@@ -226,7 +226,7 @@ static void a_warm_call_is_as_good_as_a_cold_one(void **state)
     struct num_share *warm = world_solver(NULL), *cold = world_solver(NULL);
 
     (void)state;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < property_count(1000); i++) {
         world_make(&world, (uint64_t)i, 60);
         make_values(&world, (enum worth)(i / WORLD_FAMILIES % WORTHS));
         make_floors(cold, &world, 0.8);
@@ -249,7 +249,7 @@ static void a_warm_call_is_as_good_as_a_cold_one(void **state)
 static void two_solvers_give_the_same_bits(void **state)
 {
     (void)state;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < property_count(300); i++) {
         struct num_share *a = world_solver(NULL), *b = world_solver(NULL);
         world_make(&world, (uint64_t)i, 60);
         make_values(&world, (enum worth)(i % WORTHS));
@@ -267,7 +267,7 @@ static void a_team_gives_the_same_sum(void **state)
     struct num_share *alone = world_solver(NULL), *team = world_solver(&backwards);
 
     (void)state;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < property_count(200); i++) {
         world_make(&world, (uint64_t)i, 60);
         make_values(&world, (enum worth)(i / WORLD_FAMILIES % WORTHS));
         make_floors(alone, &world, 0.8);

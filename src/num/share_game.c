@@ -1,0 +1,336 @@
+/* share_game.c - water filling: the best prices at a budget.
+ *
+ * The game of share_level.c, with two differences. Every job asks for a speed of its own, which follows
+ * from the budget, so rows are scaled anew for each budget. And kinds that earlier stages exhausted are
+ * equations: stopped jobs with several ways must use exactly what is left of them. With the columns
+ * (GPUs in use / left; for an exhausted kind use - left) the master is
+ *
+ *     maximise sum w    with    sum_i w_i column_i <= 1 per kind left, = 0 per kind exhausted, w >= 0,
+ *
+ * and its duals are prices, of any sign for exhausted kinds. At prices with p.left = 1 over the kinds
+ * left, what everybody pays, less what is left of exhausted kinds is worth, bounds the value from below.
+ * Until some mix of columns keeps the equations there is no value; the duals then show which answer is
+ * missing. */
+#include "num/share_fill.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COLUMNS_MAX = 1000, PIVOTS_MAX = 300, IDLE_MAX = 8 };
+
+static const double SUM_ROW = 0.01; /* keeps a game bounded in which nobody uses anything */
+static const double WORTH_MIN = 1e-4;
+
+shoal_status num_share_game_rows(struct share_fill *f, double *out_total)
+{
+    struct num_share *s = f->s;
+    struct share_tree *tree = &f->f->tree;
+    size_t n = f->p->job_count, rows = 0;
+    shoal_status st = num_share_rows_reserve(s->alloc, &s->active, &s->active_cap, s->kinds, n);
+
+    for (size_t m = 0; st == SHOAL_OK && m < n; m++) {
+        const double *rate = f->p->rate + m * f->p->kind_count;
+        double top = 0;
+        for (uint32_t k = 0; k < s->kinds; k++) {
+            double a = f->gone[k] ? 0 : rate[s->kind_of[k]];
+            s->active.a[k * s->active.stride + rows] = a;
+            top = a > top ? a : top;
+        }
+        if (f->f->stopped[m] || top <= 0) {
+            tree->cap[m] = tree->level[m];
+            continue;
+        }
+        tree->cap[m] = fmax(tree->level[m], top / f->unit[m]);
+        s->active.g[rows] = f->p->gpus[m] * (f->p->count == NULL ? 1 : f->p->count[m]);
+        f->f->job[rows] = (uint32_t)m;
+        f->f->top[rows++] = top;
+    }
+    if (st == SHOAL_OK)
+        st = num_share_rows_reserve(s->alloc, &s->rows, &s->rows_cap, s->kinds, rows);
+    if (st == SHOAL_OK)
+        *out_total = num_share_tree_gather(tree, f->p);
+    return st;
+}
+
+static void scale_chunk(void *arg, size_t index)
+{
+    const struct share_fill *f = arg;
+    struct num_share *s = f->s;
+    const double *level = f->f->tree.level;
+    double *speed = f->f->speed;
+    size_t begin = index * SHARE_CHUNK,
+           end = begin + SHARE_CHUNK < s->rows.count ? begin + SHARE_CHUNK : s->rows.count;
+
+    for (size_t i = begin; i < end; i++) {
+        double asked = level[f->f->job[i]] * f->unit[f->f->job[i]], top = f->f->top[i];
+        /* Who asks for nothing holds no GPUs, at whatever speed. */
+        s->rows.g[i] = asked > 0 ? s->active.g[i] : 0;
+        speed[i] = asked > 0 && asked < top ? asked : top;
+    }
+    for (uint32_t k = 0; k < s->kinds; k++) {
+        const double *rate = s->active.a + k * s->active.stride;
+        double *a = s->rows.a + k * s->rows.stride;
+        for (size_t i = begin; i < end; i++)
+            a[i] = rate[i] / speed[i];
+    }
+}
+
+shoal_status num_share_game_pour(struct share_fill *f, double budget)
+{
+    num_share_tree_pour(&f->f->tree, f->p, budget);
+    return num_share_each(f->s, share_chunks(f->s->rows.count), scale_chunk, f);
+}
+
+/* ---- questions ---- */
+
+struct pass {
+    struct num_share *s;
+    struct share_query query;
+    uint8_t *code;
+};
+
+static void pass_chunk(void *arg, size_t index)
+{
+    const struct pass *a = arg;
+    struct num_share *s = a->s;
+    size_t at = index * SHARE_CHUNK, left = share_padded(s->rows.count) - at;
+
+    s->ask(&s->rows, at, left < SHARE_CHUNK ? left : SHARE_CHUNK, &a->query, a->code, NULL, NULL,
+           &s->chunks[index]);
+}
+
+double num_share_route_cost(const struct share_route *w, const double *price)
+{
+    return price[w->edge.high] * w->high +
+           (w->edge.low == SHARE_ORIGIN ? 0 : price[w->edge.low] * w->low);
+}
+
+size_t num_share_route_cheapest(const struct share_fill *f, size_t at, const double *price,
+                                size_t *out_end)
+{
+    const struct share_route *w = f->f->way;
+    size_t best = at, end = at + 1;
+    double least = num_share_route_cost(&w[at], price);
+
+    for (; end < f->ways && w[end].job == w[at].job; end++) {
+        double cost = num_share_route_cost(&w[end], price);
+        if (cost < least) {
+            least = cost;
+            best = end;
+        }
+    }
+    *out_end = end;
+    return best;
+}
+
+void num_share_route_use(const struct share_fill *f, const struct share_route *w, double part,
+                         double *use)
+{
+    double gpus = part * share_gpus(f, w->job);
+
+    use[w->edge.high] += gpus * w->high;
+    if (w->edge.low != SHARE_ORIGIN)
+        use[w->edge.low] += gpus * w->low;
+}
+
+shoal_status num_share_game_ask(struct share_fill *f, const double *price, uint8_t *code,
+                                struct share_reply *out)
+{
+    struct num_share *s = f->s;
+    double rising[NUM_KINDS_MAX], cost = 0, worth = 0, scale = 0;
+    size_t chunks = share_chunks(s->rows.count), end;
+    struct pass a = {.s = s, .query = {.price = rising, .t = 1, .delta = 1}, .code = code};
+
+    for (uint32_t k = 0; k < s->kinds; k++) {
+        rising[k] = f->gone[k] ? 0 : price[k];
+        worth += f->gone[k] ? 0 : price[k] * f->left[k];
+        scale += fabs(price[k]) * s->capacity[k];
+    }
+    shoal_status st = num_share_each(s, chunks, pass_chunk, &a);
+    if (st != SHOAL_OK)
+        return st;
+    *out = (struct share_reply){0};
+    for (size_t i = 0; i < chunks; i++)
+        for (uint32_t k = 0; k < s->kinds; k++)
+            out->use[k] += s->chunks[i].use[k];
+    for (size_t i = 0; i < f->ways; i = end)
+        num_share_route_use(f, &f->f->way[num_share_route_cheapest(f, i, price, &end)], 1,
+                            out->use);
+    for (uint32_t k = 0; k < s->kinds; k++)
+        cost += price[k] * (out->use[k] - (f->gone[k] ? f->left[k] : 0));
+    out->worth = worth;
+    /* Prices of an earlier stage: all on kinds that are gone. */
+    out->bound = worth > WORTH_MIN * scale ? cost / worth : -INFINITY;
+    f->passes++;
+    return SHOAL_OK;
+}
+
+/* ---- the game at a budget ---- */
+
+/* Prices whose answers are worth having again: those in the mix, moved to the front. */
+static void remember(struct share_fill *f)
+{
+    struct num_share *s = f->s;
+
+    if (f->columns == 0)
+        return;
+    f->kept = 0;
+    for (uint32_t i = 0; i < f->columns; i++)
+        if (num_lp_value(s->master, i) > 0)
+            memmove(s->col_price + (size_t)s->kinds * f->kept++,
+                    s->col_price + (size_t)s->kinds * i, s->kinds * sizeof *s->col_price);
+    f->columns = 0;
+}
+
+/* Rows of the master: kinds that are left, at most as much as there is; exhausted ones, exactly as
+ * much; and one that keeps it bounded. */
+shoal_status num_share_game_begin(struct share_fill *f)
+{
+    struct num_share *s = f->s;
+    double b[NUM_KINDS_MAX + 1];
+    bool equal[NUM_KINDS_MAX + 1] = {false};
+
+    remember(f);
+    f->row_count = 0;
+    for (uint32_t k = 0; k < s->kinds; k++) {
+        f->row_of[k] = f->implied[k] ? SHARE_NO_ROW : f->row_count;
+        if (f->implied[k])
+            continue;
+        b[f->row_count] = f->gone[k] ? 0 : 1;
+        equal[f->row_count++] = f->gone[k];
+    }
+    b[f->row_count++] = 1;
+    return num_share_master(s, f->row_count, b, equal);
+}
+
+static void empty_master(struct share_fill *f)
+{
+    double b[NUM_KINDS_MAX + 1];
+
+    remember(f);
+    for (uint32_t k = 0; k < f->s->kinds; k++)
+        if (f->row_of[k] != SHARE_NO_ROW)
+            b[f->row_of[k]] = f->gone[k] ? 0 : 1;
+    b[f->row_count - 1] = 1;
+    num_lp_reset(f->s->master, b);
+    f->cost = -INFINITY;
+}
+
+/* Asks and adds the answer as a column; remembers the best prices. */
+static shoal_status ask_column(struct share_fill *f, const double *price, bool *out_better)
+{
+    struct num_share *s = f->s;
+    double column[NUM_KINDS_MAX + 1];
+    struct share_reply r;
+    uint32_t index;
+    shoal_status st = num_share_col(s, f->columns, s->kinds, price);
+
+    if (st == SHOAL_OK)
+        st = num_share_game_ask(f, price, NULL, &r);
+    if (st != SHOAL_OK)
+        return st;
+    for (uint32_t k = 0; k < s->kinds; k++) {
+        double over = (r.use[k] - f->left[k]) / s->capacity[k];
+        if (f->row_of[k] != SHARE_NO_ROW)
+            column[f->row_of[k]] = !f->gone[k]               ? fmax(r.use[k] / f->left[k], 0)
+                                   : fabs(over) < SHARE_FINE ? 0
+                                                             : over;
+    }
+    column[f->row_count - 1] = SUM_ROW;
+    st = num_lp_add(s->master, 1, column, &index);
+    if (st != SHOAL_OK)
+        return st;
+    f->columns++;
+    *out_better = r.bound > f->cost;
+    if (*out_better) {
+        f->cost = r.bound;
+        for (uint32_t k = 0; k < s->kinds; k++)
+            f->price[k] = price[k] / r.worth;
+    }
+    return SHOAL_OK;
+}
+
+bool num_share_game_prices(const struct share_fill *f, double *out_price)
+{
+    const struct num_share *s = f->s;
+    const double *dual = num_lp_dual(s->master);
+    double sum = 0;
+
+    for (uint32_t k = 0; k < s->kinds; k++)
+        if (!f->gone[k])
+            sum += fmax(dual[f->row_of[k]], 0);
+    for (uint32_t k = 0; k < s->kinds; k++)
+        out_price[k] = f->row_of[k] == SHARE_NO_ROW ? 0
+                       : f->gone[k]                 ? dual[f->row_of[k]] / s->capacity[k]
+                                                    : fmax(dual[f->row_of[k]], 0) / f->left[k];
+    for (uint32_t k = 0; sum > 0 && k < s->kinds; k++)
+        out_price[k] /= sum;
+    return sum > 0;
+}
+
+/* Columns until value and bound meet, or are far enough from 1 to know on which side it is. */
+static shoal_status play(struct share_fill *f)
+{
+    struct num_share *s = f->s;
+    double slack = 0.02 * s->tolerance, last = INFINITY;
+    uint32_t idle = 0;
+    bool straight = true, again = false;
+
+    while (f->columns < COLUMNS_MAX && idle < (last < 1e-10 ? 3 : IDLE_MAX * (s->kinds + 1))) {
+        enum num_lp_outcome outcome;
+        double price[NUM_KINDS_MAX];
+        bool better;
+        shoal_status st = num_lp_solve(s->master, PIVOTS_MAX, &outcome);
+        if (st != SHOAL_OK)
+            return st;
+        double sum = num_lp_objective(s->master);
+        /* No mix of these columns uses exactly what it must. */
+        bool none = outcome == NUM_LP_INFEASIBLE || sum <= 0;
+        f->value = none ? INFINITY : 1 / sum;
+        double gap = f->value - f->cost, off = fmax(f->cost - 1, 1 - f->value);
+        if (outcome == NUM_LP_STUCK &&
+            !again) { /* columns too much alike: once more without them */
+            double from[NUM_KINDS_MAX];
+            memcpy(from, f->price, sizeof from);
+            empty_master(f);
+            st = ask_column(f, from, &better);
+            if (st != SHOAL_OK)
+                return st;
+            again = straight = true;
+            continue;
+        }
+        if (outcome == NUM_LP_STUCK || f->value <= 1 + 0.1 * s->tolerance || gap <= slack ||
+            gap <= 0.02 * off)
+            return SHOAL_OK;
+        if (!num_share_game_prices(f, price) && !none)
+            return SHOAL_OK;
+        for (uint32_t k = 0; !straight && k < s->kinds; k++)
+            price[k] = 0.5 * (price[k] + f->price[k]);
+        st = ask_column(f, price, &better);
+        if (st != SHOAL_OK)
+            return st;
+        idle = better || gap < last ? 0 : idle + 1;
+        /* A point between that did not move the bound: the next question is the master's own. */
+        straight = none || !isfinite(f->cost) || (!straight && gap > 0.7 * last);
+        last = gap;
+    }
+    return SHOAL_OK;
+}
+
+/* The game at budget B, from the prices of its last mix and the best ones. */
+shoal_status num_share_game_play(struct share_fill *f, double budget)
+{
+    struct num_share *s = f->s;
+    double price[NUM_KINDS_MAX], at[NUM_KINDS_MAX];
+    bool better;
+    shoal_status st = num_share_game_pour(f, budget);
+
+    memcpy(price, f->price, sizeof price);
+    empty_master(f);
+    for (uint32_t i = 0; st == SHOAL_OK && i <= f->kept; i++) { /* asking keeps their order */
+        memcpy(at, i < f->kept ? s->col_price + (size_t)s->kinds * i : price,
+               s->kinds * sizeof *at);
+        st = ask_column(f, at, &better);
+    }
+    return st == SHOAL_OK ? play(f) : st;
+}
