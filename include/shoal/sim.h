@@ -62,11 +62,12 @@ typedef struct shoal_sim_result {
     /* How far jobs were from the time promised on each kind: 0 not at all, 1 wholly. NAN when the
      * policy promises no shares. */
     double share_error;
+    uint64_t unproven; /* decisions whose shares are not proven optimal: rounding won; normally 0 */
 } shoal_sim_result;
 
-#define SHOAL_SIM_RESULT_INIT                                                             \
-    {                                                                                     \
-        sizeof(shoal_sim_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define SHOAL_SIM_RESULT_INIT                                                                \
+    {                                                                                        \
+        sizeof(shoal_sim_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 typedef struct shoal_sim_job {

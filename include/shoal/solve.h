@@ -100,7 +100,8 @@ enum {
     SHOAL_SOLVE_NOWHERE = 1,    /* it can run on no kind: it gets nothing and holds nobody back */
     SHOAL_SOLVE_TOP_SPEED = 2,  /* all its time on its fastest kind: it could not use more */
     SHOAL_SOLVE_HOLDS_BACK = 4, /* were it content with less, the level would be better */
-    SHOAL_SOLVE_GIVEN_UP = 8    /* its deadline cannot be kept together with the others */
+    SHOAL_SOLVE_GIVEN_UP = 8,   /* its deadline cannot be kept together with the others */
+    SHOAL_SOLVE_HOPELESS = 16   /* given up, and it could not be kept even at top speed */
 };
 
 typedef struct shoal_solve_pair_share {
@@ -117,19 +118,25 @@ typedef struct shoal_solve_result {
     uint32_t exact;     /* 1: the gap is within rounding; 0: numerical trouble, do not rely on it */
     uint32_t passes;    /* over all jobs */
     const char *unit;   /* of the level, such as "s" */
-    const double *prices;                /* (kinds) what one more GPU would add to the level */
-    const double *used;                  /* (kinds) GPUs in use, on average */
-    const double *shares;                /* (jobs, kinds) of time, alone on the GPUs */
-    const double *speeds;                /* (jobs) steps per second, those in pairs included */
-    const unsigned char *flags;          /* (jobs) SHOAL_SOLVE_NOWHERE and so on, added up */
-    size_t given_up_count;               /* rows with SHOAL_SOLVE_GIVEN_UP */
+    const double *prices;       /* (kinds) by how much one more GPU would better `priced`; >= 0 */
+    const double *used;         /* (kinds) GPUs in use, on average */
+    const double *shares;       /* (jobs, kinds) of time, alone on the GPUs */
+    const double *speeds;       /* (jobs) steps per second, those in pairs included */
+    const unsigned char *flags; /* (jobs) SHOAL_SOLVE_NOWHERE and so on, added up */
+    size_t given_up_count;      /* rows with SHOAL_SOLVE_GIVEN_UP */
     const shoal_solve_pair_share *pairs; /* besides `shares` */
     size_t pair_count;
+    double
+        priced; /* what the prices are of: the level, or what is decided next where a job at its top
+                      speed sets that and GPUs do not: for max-min the first level at which GPUs run
+                      out, for the others the work of all */
+    const char *priced_unit;
 } shoal_solve_result;
 
-#define SHOAL_SOLVE_RESULT_INIT                                                                   \
-    {                                                                                             \
-        sizeof(shoal_solve_result), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0 \
+#define SHOAL_SOLVE_RESULT_INIT                                                                    \
+    {                                                                                              \
+        sizeof(shoal_solve_result), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, \
+            0, NULL                                                                                \
     }
 
 /* The names of the objectives: index 0, 1, ...; NULL after the last. Any thread. */

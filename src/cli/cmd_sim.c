@@ -350,6 +350,7 @@ static void print_notes(const struct work *w)
                  (unsigned long long)m->rejected, (unsigned long long)m->jobs,
                  m->jobs == 1 ? "" : "s", m->rejected == 1 ? "was" : "were");
     note_failed(w);
+    cli_sim_note_unproven(w->cx, w->results, w->run_count);
     if (isnan(m->cost_usd))
         note_cost(w);
     if (w->v->report != NULL)

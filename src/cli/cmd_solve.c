@@ -293,8 +293,11 @@ const struct cli_command cli_cmd_solve = {
         "the order of the file; hierarchical is max-min through a tree of entities.\n\n"
         "The answer is exact: a bound proven by the prices equals the value. Where rounding spoils "
         "the proof this is said, with the gap, and the exit status is 1. ONE MORE GPU is what one "
-        "more GPU of a kind would change the value by. Deadlines that cannot all be kept are named "
-        "and given up. A job that can run on no kind gets nothing and holds nobody back.",
+        "more GPU of a kind would change the value by; where a job at its top speed sets the "
+        "value, "
+        "so that GPUs cannot, it is for what is decided next, which is said. Deadlines that cannot "
+        "all be kept are named and given up. A job that can run on no kind gets nothing and holds "
+        "nobody back.",
     .example = "solve problem.json --objective makespan",
     .opts = rows,
     .opt_count = BASE_COUNT(rows),

@@ -76,6 +76,7 @@ static void json_result(const struct sim_result *r, uint64_t seed, struct base_b
         {"node_failures", (double)m->node_failures},
         {"job_failures", (double)m->job_failures},
         {"share_error", m->share_error},
+        {"unproven", (double)m->unproven},
     };
 
     base_buf_puts(out, "{\"v\":1,\"policy\":");
@@ -255,5 +256,21 @@ void cli_sim_story(const struct cli_context *cx, const struct sim_result *const 
             fwrite(r->story.data, 1, r->story.size, cx->out);
         if (i + 1 < count)
             putc('\n', cx->out);
+    }
+}
+
+void cli_sim_note_unproven(const struct cli_context *cx, const struct sim_result *const *results,
+                           size_t count)
+{
+    char unproven[32], rounds[32];
+
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_metrics *m = &results[i]->metrics;
+        if (m->unproven > 0)
+            base_log(&cx->log, BASE_LOG_WARN,
+                     "%s: numerical trouble: the shares of %s of %s rounds are not proven optimal; "
+                     "value and bound are up to %.2g apart",
+                     results[i]->policy, base_format_count(m->unproven, unproven, sizeof unproven),
+                     base_format_count(m->rounds, rounds, sizeof rounds), m->unproven_gap);
     }
 }

@@ -15,5 +15,8 @@ int cli_sim_table(const struct cli_context *cx, const struct sim_result *const *
                   size_t count);
 void cli_sim_story(const struct cli_context *cx, const struct sim_result *const *results,
                    size_t count);
+/* A warning for each policy whose shares were not always proven optimal. */
+void cli_sim_note_unproven(const struct cli_context *cx, const struct sim_result *const *results,
+                           size_t count);
 
 #endif

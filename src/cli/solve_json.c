@@ -148,6 +148,10 @@ int cli_solve_json(const struct cli_context *cx, const struct cli_solved *s)
     base_buf_puts(&sink.buf, ",");
     put_number(&sink, "gap", r->gap);
     put_bool(&sink, "exact", r->exact != 0);
+    base_buf_puts(&sink.buf, ",");
+    put_number(&sink, "priced", r->priced);
+    base_buf_puts(&sink.buf, ",\"priced_unit\":");
+    base_buf_json_string(&sink.buf, r->priced_unit);
     base_buf_printf(&sink.buf, ",\"passes\":%u,\"threads\":%u,\"repeat\":%llu,", r->passes,
                     s->threads, (unsigned long long)s->repeat);
     put_number(&sink, "time_s", s->first_s);
@@ -166,6 +170,7 @@ int cli_solve_json(const struct cli_context *cx, const struct cli_solved *s)
         put_pairs(&sink, s);
     put_flagged(&sink, s, "run_nowhere", SHOAL_SOLVE_NOWHERE);
     put_flagged(&sink, s, "deadlines_given_up", SHOAL_SOLVE_GIVEN_UP);
+    put_flagged(&sink, s, "deadlines_hopeless", SHOAL_SOLVE_HOPELESS);
     base_buf_puts(&sink.buf, "}\n");
     drain(&sink, 0);
     int rc =

@@ -16,10 +16,20 @@ enum { NAMED_MAX = 5, KINDS_NAMED_MAX = 3, KIND_COLUMNS_MAX = 6 };
 static const double FULL_SLACK = 1e-6, SHARE_MIN = 1e-6;
 /* Floors are lowered by less than this to stay clear of rounding. */
 static const double DEADLINE_SLACK = 1e-6;
+/* A price below this part of what it is of is none. */
+static const double PRICE_MIN = 5e-7;
+/* A gap below this is no gap: what was not proven is something else. */
+static const double AGREE = 1e-6;
 
 static bool smaller_is_better(enum sched_objective objective)
 {
     return objective == SCHED_OBJECTIVE_FTF || objective == SCHED_OBJECTIVE_MAKESPAN;
+}
+
+/* Whether prices are of the unit of the value, or of the work of all. */
+static bool prices_level(const struct cli_solved *s)
+{
+    return strcmp(s->result->priced_unit, s->result->unit) == 0;
 }
 
 bool cli_solve_counts_money(enum sched_objective objective)
@@ -39,10 +49,10 @@ double cli_solve_worth(const struct cli_solved *s, uint32_t kind)
     const shoal_solve_result *r = s->result;
 
     if (s->objective == SCHED_OBJECTIVE_FIFO || s->problem->capacity[kind] == 0 ||
-        !(r->level > 0 && isfinite(r->level)))
+        !(r->priced > 0 && isfinite(r->priced)))
         return NAN;
-    double part = fabs(r->prices[kind]) / r->level;
-    return smaller_is_better(s->objective) ? -part : part;
+    double part = fabs(r->prices[kind]) / r->priced;
+    return smaller_is_better(s->objective) && prices_level(s) ? -part : part;
 }
 
 static double job_count(const struct solve_problem *p)
@@ -212,6 +222,35 @@ static void print_headline(const struct cli_context *cx, const struct cli_solved
     fputs("\n\n", cx->out);
 }
 
+/* What the prices are of, where that is not the value in the headline, and why there are none. */
+static void say_priced(const struct cli_context *cx, const struct cli_solved *s)
+{
+    const shoal_solve_result *r = s->result;
+    const char *next =
+        "a job running all the time sets the value; ONE MORE GPU is for what comes next,\n";
+    bool any = false, some = false;
+    char text[48];
+
+    for (uint32_t k = 0; k < s->problem->kind_count; k++) {
+        double part = cli_solve_worth(s, k);
+        any = any || !isnan(part);
+        some = some || fabs(part) >= PRICE_MIN;
+    }
+    if (!any)
+        return;
+    if (!some)
+        fprintf(cx->out, "nothing is short%s: one more GPU of any kind would change nothing\n",
+                s->agnostic ? " as long as all kinds are taken for equally fast" : "");
+    else if (!prices_level(s))
+        fprintf(cx->out, "%sthe work of all: as much as %s jobs at their fastest%s\n", next,
+                show_number(r->priced, text, sizeof text),
+                weights_differ(s->problem) ? ", by weight" : "");
+    else if (r->priced > r->level * (1 + SHARE_MIN) && s->objective == SCHED_OBJECTIVE_MAX_MIN)
+        fprintf(cx->out, "%sthe first jobs to run out of GPUs, at %s average GPUs%s\n", next,
+                show_number(r->priced, text, sizeof text),
+                weights_differ(s->problem) ? " times their weight" : "");
+}
+
 static int print_kinds(const struct cli_context *cx, const struct cli_solved *s)
 {
     const struct solve_problem *p = s->problem;
@@ -238,13 +277,15 @@ static int print_kinds(const struct cli_context *cx, const struct cli_solved *s)
             cli_columns_cell(&table, CLI_PLAIN, "%.2f", p->usd_h[k]);
         if (isnan(part))
             cli_columns_cell(&table, CLI_PLAIN, "-");
-        else if (fabs(part) < 5e-7)
+        else if (fabs(part) < PRICE_MIN)
             cli_columns_cell(&table, CLI_PLAIN, "no change");
         else
             cli_columns_cell(&table, CLI_PLAIN, "%+.3g %%", 100 * part);
     }
     int rc = cli_columns_print(&table);
     cli_columns_fini(&table);
+    if (rc == 0)
+        say_priced(cx, s);
     return rc;
 }
 
@@ -487,12 +528,17 @@ static void say_used_up(const struct cli_context *cx, const struct cli_solved *s
         fprintf(cx->out, " %s used up", count == 1 ? "is" : "are");
 }
 
+static bool has_flag(const struct cli_solved *s, size_t job, unsigned flag, unsigned without)
+{
+    return (s->result->flags[job] & flag) != 0 && (s->result->flags[job] & without) == 0;
+}
+
 static double count_flag(const struct cli_solved *s, unsigned flag, unsigned without)
 {
     double count = 0;
 
     for (size_t i = 0; i < s->problem->job_count; i++)
-        if ((s->result->flags[i] & flag) != 0 && (s->result->flags[i] & without) == 0)
+        if (has_flag(s, i, flag, without))
             count += s->problem->count[i];
     return count;
 }
@@ -505,14 +551,15 @@ static void say_count(const struct cli_context *cx, double count, const char *on
         fprintf(cx->out, ", %s %s", show_number(count, text, sizeof text), count == 1 ? one : many);
 }
 
-/* "a, b, c and 12 more" into buf: the jobs with a flag. */
-static const char *name_flagged(const struct cli_solved *s, unsigned flag, char *buf, size_t size)
+/* "a, b, c and 12 more" into buf: the jobs with a flag and without another. */
+static const char *name_flagged(const struct cli_solved *s, unsigned flag, unsigned without,
+                                char *buf, size_t size)
 {
     size_t named = 0, all = 0, used = 0;
 
     buf[0] = '\0';
     for (size_t i = 0; i < s->problem->job_count; i++) {
-        if ((s->result->flags[i] & flag) == 0 || all++ >= NAMED_MAX)
+        if (!has_flag(s, i, flag, without) || all++ >= NAMED_MAX)
             continue;
         snprintf(buf + used, size - used, "%s%.60s", named++ > 0 ? ", " : "",
                  solve_problem_job(s->problem, i));
@@ -523,10 +570,28 @@ static const char *name_flagged(const struct cli_solved *s, unsigned flag, char 
     return buf;
 }
 
-static void print_binding(const struct cli_context *cx, const struct cli_solved *s)
+/* Those that nothing could keep, or those that could be kept without the others. */
+static void say_given_up(const struct cli_context *cx, const struct cli_solved *s, bool hopeless)
 {
+    unsigned flag = SHOAL_SOLVE_GIVEN_UP, without = SHOAL_SOLVE_HOPELESS;
+    size_t count = 0;
     char names[400];
 
+    if (hopeless) {
+        flag = SHOAL_SOLVE_HOPELESS;
+        without = 0;
+    }
+    for (size_t i = 0; i < s->problem->job_count; i++)
+        count += has_flag(s, i, flag, without);
+    if (count == 0)
+        return;
+    fprintf(cx->out, "%zu deadline%s cannot be kept %s and %s given up: %s\n", count,
+            count == 1 ? "" : "s", hopeless ? "even at top speed" : "with the others",
+            count == 1 ? "is" : "are", name_flagged(s, flag, without, names, sizeof names));
+}
+
+static void print_binding(const struct cli_context *cx, const struct cli_solved *s)
+{
     putc('\n', cx->out);
     say_used_up(cx, s);
     say_count(cx, count_flag(s, SHOAL_SOLVE_HOLDS_BACK, SHOAL_SOLVE_TOP_SPEED),
@@ -535,13 +600,8 @@ static void print_binding(const struct cli_context *cx, const struct cli_solved 
               "jobs are at top speed");
     say_count(cx, count_flag(s, SHOAL_SOLVE_NOWHERE, 0), "job runs nowhere", "jobs run nowhere");
     putc('\n', cx->out);
-    if (s->result->given_up_count > 0)
-        fprintf(cx->out,
-                "%zu deadline%s cannot be kept with the others and %s given up: %s; cost is "
-                "minimised for the rest\n",
-                s->result->given_up_count, s->result->given_up_count == 1 ? "" : "s",
-                s->result->given_up_count == 1 ? "is" : "are",
-                name_flagged(s, SHOAL_SOLVE_GIVEN_UP, names, sizeof names));
+    say_given_up(cx, s, true);
+    say_given_up(cx, s, false);
 }
 
 static void print_proof(const struct cli_context *cx, const struct cli_solved *s)
@@ -551,6 +611,8 @@ static void print_proof(const struct cli_context *cx, const struct cli_solved *s
 
     if (s->objective == SCHED_OBJECTIVE_FIFO)
         fputs("in the order of the file; nothing is optimised", cx->out);
+    else if (!r->exact && r->gap <= AGREE)
+        fputs("NOT PROVEN OPTIMAL: value and bound agree, but not all shares are proven", cx->out);
     else if (!r->exact && isfinite(r->gap))
         fprintf(cx->out, "NOT PROVEN OPTIMAL: the best may be up to %.2g %% better", 100 * r->gap);
     else if (!r->exact)
@@ -603,7 +665,7 @@ void cli_solve_warn(const struct cli_context *cx, const struct cli_solved *s)
         base_log(log, BASE_LOG_WARN, "%zu job%s can run on no kind here and get%s nothing: %s",
                  p->nowhere_count, p->nowhere_count == 1 ? "" : "s",
                  p->nowhere_count == 1 ? "s" : "",
-                 name_flagged(s, SHOAL_SOLVE_NOWHERE, names, sizeof names));
+                 name_flagged(s, SHOAL_SOLVE_NOWHERE, 0, names, sizeof names));
     if (p->unused_count > 0)
         base_log(log, BASE_LOG_WARN, "entity '%s' holds no job%s", p->unused,
                  p->unused_count > 1 ? ", and it is not the only one" : "");
@@ -613,7 +675,12 @@ void cli_solve_warn(const struct cli_context *cx, const struct cli_solved *s)
         base_log(log, BASE_LOG_INFO, "no job has a deadline: this is cost");
     if (p->pair_count > 0 && !s->sharing)
         base_log(log, BASE_LOG_INFO, "pairs are not used; add --sharing pairs");
-    if (!s->result->exact)
+    if (!s->result->exact && s->result->gap <= AGREE)
+        base_log(
+            log, BASE_LOG_WARN,
+            "numerical trouble: the value is proven, the shares beyond it are not; scale rates "
+            "and weights closer to 1");
+    else if (!s->result->exact)
         base_log(
             log, BASE_LOG_WARN,
             "numerical trouble: value %.9g and bound %.9g are %.2g apart, so the answer is not "

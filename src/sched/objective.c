@@ -51,6 +51,14 @@ int sched_objective_find(const char *name)
     return -1;
 }
 
+double sched_objective_gap(const struct sched_objective_result *r)
+{
+    double scale = fmax(fabs(r->level), fabs(r->bound));
+    if (r->level == r->bound || scale == 0)
+        return 0;
+    return isfinite(r->level) && isfinite(r->bound) ? fabs(r->level - r->bound) / scale : INFINITY;
+}
+
 /* ---- the call ---- */
 
 double *sched_objective_array(struct sched_objective_solver *s, size_t count)
@@ -144,13 +152,22 @@ static shoal_status nothing(struct sched_objective_solver *s, const struct sched
     double *x = sched_objective_array(s, w->p.job_count * w->p.kind_count);
     if (x == NULL)
         return SHOAL_E_NOMEM;
-    *r = (struct sched_objective_result){.x = x, .exact = true};
+    *r = (struct sched_objective_result){.x = x, .exact = true, .priced_unit = r->priced_unit};
     return SHOAL_OK;
+}
+
+bool sched_objective_nothing_short(const struct sched_objective_work *w, const double *price,
+                                   double level)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < w->p.kind_count; k++)
+        sum += price[k] * w->p.capacity[k];
+    return !(sum > SLACK * level);
 }
 
 static void take(struct sched_objective_result *r, const struct num_share_result *from)
 {
-    r->level = from->level;
+    r->level = r->priced = from->level;
     r->bound = from->bound;
     memcpy(r->price, from->price, sizeof r->price);
     memcpy(r->used, from->used, sizeof r->used);
@@ -209,6 +226,11 @@ static shoal_status give_rest(struct sched_objective_solver *s, struct sched_obj
         return st;
     r->x = rest.x;
     memcpy(r->used, rest.used, sizeof r->used);
+    if (sched_objective_nothing_short(w, r->price, r->level)) {
+        memcpy(r->price, rest.price, sizeof r->price);
+        r->priced = rest.level;
+        r->priced_unit = sched_objectives[SCHED_OBJECTIVE_THROUGHPUT].unit;
+    }
     r->passes += rest.passes;
     return SHOAL_OK;
 }
@@ -232,9 +254,15 @@ static shoal_status fill(struct sched_objective_solver *s, struct sched_objectiv
 
 static const struct num_tree_node root = {.parent = NUM_TREE_NONE, .weight = 1};
 
-/* The smallest level is where the first job stops. If that job is at its top speed, more GPUs do
- * not raise it; else it stopped at the first bottleneck, whose price and bound come in units of the
- * root's budget, which is in proportion to the level. */
+static double level_of(const struct sched_objective_work *w, double speed, size_t m)
+{
+    return speed / w->prop[m] * w->p.gpus[m] / sched_objective_weight(w, m);
+}
+
+/* Jobs rise together until they are at their top speed or GPUs run out, so the smallest level is the
+ * smallest of all top speeds, or the first level that GPUs decide: the smallest of a job they stopped.
+ * Price and bound of that come in units of the root's budget there, of which everybody who can still
+ * rise gets a part by weight. */
 static shoal_status solve_max_min(struct sched_objective_solver *s, struct sched_objective_work *w,
                                   struct sched_objective_result *r)
 {
@@ -242,23 +270,27 @@ static shoal_status solve_max_min(struct sched_objective_solver *s, struct sched
     shoal_status st = fill(s, w, &tree, r);
     if (st != SHOAL_OK)
         return st;
-    double smallest = INFINITY;
-    bool stopped_by_capacity = false;
+    double smallest = INFINITY, top = INFINITY, stopped = INFINITY, rising = 0;
     for (size_t m = 0; m < w->p.job_count; m++) {
         if (w->fastest[m] == 0)
             continue;
-        double level =
-            speed_of(w, r->x, m) / w->prop[m] * w->p.gpus[m] / sched_objective_weight(w, m);
-        if (level < smallest) {
-            smallest = level;
-            stopped_by_capacity = r->slope != NULL && r->slope[m] > 0;
-        }
+        double level = level_of(w, speed_of(w, r->x, m), m);
+        smallest = fmin(smallest, level);
+        top = fmin(top, level_of(w, w->fastest[m], m));
+        if (r->slope != NULL && r->slope[m] > 0)
+            stopped = fmin(stopped, level);
     }
-    double scale = stopped_by_capacity && r->level > 0 ? smallest / r->level : 0;
-    r->bound = scale > 0 ? r->bound * scale : smallest;
+    for (size_t m = 0; m < w->p.job_count && isfinite(stopped); m++) {
+        if (w->fastest[m] > 0 && level_of(w, w->fastest[m], m) > stopped * (1 + SLACK_MORE))
+            rising += sched_objective_weight(w, m) * count_of(w, m);
+    }
+    double scale = rising > 0 ? 1 / rising : 0;
+    r->bound = fmin(top, stopped + (r->bound - r->level) * scale);
+    r->level = smallest;
+    r->exact = r->exact && smallest >= r->bound * (1 - SLACK_MORE);
+    r->priced = isfinite(stopped) ? stopped : smallest;
     for (uint32_t k = 0; k < w->p.kind_count; k++)
         r->price[k] *= scale;
-    r->level = smallest;
     return SHOAL_OK;
 }
 
@@ -391,7 +423,7 @@ static shoal_status solve_makespan(struct sched_objective_solver *s, struct sche
     if (!(best.level > 0 && isfinite(best.level)))
         return SHOAL_E_INTERNAL;
     take(r, &best);
-    r->level = 1 / best.level;
+    r->level = r->priced = 1 / best.level;
     r->bound = 1 / best.bound;
     for (uint32_t k = 0; k < w->p.kind_count; k++)
         r->price[k] = best.price[k] / best.level / best.level;
@@ -550,7 +582,7 @@ static shoal_status solve_fifo(struct sched_objective_solver *s, struct sched_ob
         }
     }
     r->x = x;
-    r->bound = r->level;
+    r->bound = r->priced = r->level;
     return SHOAL_OK;
 }
 
@@ -638,6 +670,7 @@ shoal_status sched_objective_solve(struct sched_objective_solver *s, enum sched_
         return st;
     if (prepare(s, in, &w) != SHOAL_OK)
         return no_memory(err);
+    r.priced_unit = sched_objectives[objective].unit;
     if (w.jobs > 0)
         st = method->solve(s, &w, &r);
     else

@@ -18,6 +18,11 @@
  *                 overtakes: a job that waits keeps later ones off the kinds it can use.
  *   hierarchical  max-min through a tree of entities.
  *
+ * Prices are of `level` as long as GPUs are what it is short of. Where a job at its top speed sets it,
+ * no number of GPUs betters it, and they are of what is decided next: for max-min, of the first level
+ * at which GPUs run out; for ftf and makespan, of the work of all, in jobs at their fastest, which
+ * is made as large as it can be then. They are all 0 only where one more GPU of any kind betters nothing.
+ *
  * T_fastest and T_prop look only at kinds that have GPUs. aware = false pretends every kind is as
  * fast as any other that the job can use: as its fastest. Positive values lie within 1e-60 and 1e60.
  *
@@ -79,7 +84,9 @@ struct sched_pair_share {
 
 struct sched_objective_result {
     double level, bound;
-    double price[NUM_KINDS_MAX]; /* by how much one more GPU of the kind betters `level`, >= 0 */
+    double price[NUM_KINDS_MAX]; /* by how much one more GPU of the kind betters `priced`, >= 0 */
+    double priced;               /* `level`, or what comes next where a top speed sets that */
+    const char *priced_unit;
     double used[NUM_KINDS_MAX];
     const double *x;      /* (jobs, kinds) share of time alone on a kind */
     const double *slope;  /* (jobs) > 0: holds the others back; NULL where it has no meaning */
@@ -90,6 +97,9 @@ struct sched_objective_result {
     uint32_t passes;
     bool exact;
 };
+
+/* Between level and bound, relative; INFINITY: nothing is proven. */
+double sched_objective_gap(const struct sched_objective_result *r);
 
 /* Keeps solver memory and prices between calls. Owner thread only. */
 struct sched_objective_solver;

@@ -146,6 +146,21 @@ double *sched_objective_groups_mean(struct sched_objective_solver *s,
     return mean;
 }
 
+void sched_objective_groups_fastest(const struct sched_objective_groups *g, double *out)
+{
+    size_t kinds = g->p.kind_count, n = g->count;
+    for (size_t i = 0; i < n; i++) {
+        double best = 0;
+        for (size_t k = 0; k < kinds; k++) {
+            best = fmax(best, g->p.rate[i * kinds + k]);
+            for (size_t j = 0; j < n; j++)
+                best = fmax(best, (double)g->p.pair[(k * n + i) * n + j]);
+        }
+        for (uint32_t j = g->start[i]; j < g->start[i + 1]; j++)
+            out[g->member[j]] = best;
+    }
+}
+
 /* The problem of the groups as they are cut. */
 static shoal_status build(struct sched_objective_solver *s, const struct sched_objective_work *w,
                           struct sched_objective_groups *g)

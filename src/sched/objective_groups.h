@@ -37,6 +37,9 @@ SHOAL_MUST_USE shoal_status sched_objective_groups_make(struct sched_objective_s
 /* (groups) the mean of a value (jobs); NULL when memory is short. */
 double *sched_objective_groups_mean(struct sched_objective_solver *s,
                                     const struct sched_objective_groups *g, const double *of);
+/* (jobs) the fastest that a job can be, alone or with another: some run faster beside another than
+ * alone, by what is said of them. Jobs that can run nowhere are left as they are. */
+void sched_objective_groups_fastest(const struct sched_objective_groups *g, double *out);
 /* Splits groups in which a job's speed is below scale x wanted. SHOAL_END: none could be. */
 SHOAL_MUST_USE shoal_status sched_objective_groups_split(struct sched_objective_solver *s,
                                                          const struct sched_objective_work *w,

@@ -33,6 +33,7 @@ struct call {
     struct sched_objective_solver *s;
     const struct sched_objective_work *w;
     struct sched_objective_result *r;
+    enum sched_objective objective;
 };
 
 /* ---- solving for groups ---- */
@@ -111,20 +112,35 @@ static void keep(struct call *c, const struct sched_objective_shares *h)
         r->used[h->pairs[i].kind] += h->pairs[i].share * w->p.gpus[h->pairs[i].job];
 }
 
-/* A named objective solved with sharing. `less_is_better` as for a time or rho. */
+/* A named objective solved with sharing. `less_is_better` as for a time or rho. Bound and prices hold
+ * for all answers, so they do where the answer without sharing is the better one. */
 static void keep_if_better(struct call *c, const struct sched_objective_shares *h, double level,
                            double bound, const double *price, bool less_is_better)
 {
     struct sched_objective_result *r = c->r;
     double gain = less_is_better ? r->level - level : level - r->level;
-    if (!(gain >= -SLACK_MORE * r->level))
-        return;
-    keep(c, h);
-    r->level = level;
+    if (gain >= -SLACK_MORE * r->level) {
+        keep(c, h);
+        r->level = level;
+    }
     r->bound = bound;
     memcpy(r->price, price, sizeof r->price);
+    r->priced = r->level;
     r->slope = NULL;
-    r->exact = fabs(level - bound) <= CLOSE * fabs(bound);
+    r->exact = fabs(r->level - bound) <= CLOSE * fabs(bound);
+}
+
+/* Prices of what was decided next, where the level is not short of GPUs; `rest` is the largest sum of
+ * speeds that keeps it. */
+static void price_rest(struct call *c, const struct num_pairs_result *rest)
+{
+    struct sched_objective_result *r = c->r;
+    r->priced_unit = sched_objectives[c->objective].unit;
+    if (!sched_objective_nothing_short(c->w, r->price, r->level))
+        return;
+    memcpy(r->price, rest->price, sizeof r->price);
+    r->priced = rest->total;
+    r->priced_unit = sched_objectives[SCHED_OBJECTIVE_THROUGHPUT].unit;
 }
 
 /* ---- objectives ---- */
@@ -141,47 +157,52 @@ static double smallest_level(const struct call *c, const double *need, const dou
 }
 
 /* `shares` keep everyone at `level` times need; what else there is goes to speed. They stay as they
- * are where rounding, or groups of unlike jobs, forbid that. */
+ * are where rounding, or groups of unlike jobs, forbid that. *rest is the sum, 0 where there is none. */
 static shoal_status rest_to_speed(struct call *c, struct sched_objective_groups *g,
                                   const double *need, double level,
-                                  struct sched_objective_shares *shares)
+                                  struct sched_objective_shares *shares,
+                                  struct num_pairs_result *rest)
 {
     struct num_pairs_result sum;
     struct sched_objective_shares more;
+    memset(rest, 0, sizeof *rest);
     double *floor = sched_objective_array(c->s, c->w->p.job_count);
     if (floor == NULL)
         return SHOAL_E_NOMEM;
     for (size_t m = 0; m < c->w->p.job_count; m++)
         floor[m] = need[m] * level;
     shoal_status st = solve(c, g, NULL, floor, &sum, &more);
-    if (st == SHOAL_E_IMPOSSIBLE)
+    if (st == SHOAL_E_IMPOSSIBLE || st == SHOAL_E_INTERNAL)
         return SHOAL_OK;
-    if (st == SHOAL_OK && smallest_level(c, need, more.speed) >= level * (1 - 2 * SLACK_MORE))
+    if (st != SHOAL_OK)
+        return st;
+    *rest = sum;
+    if (smallest_level(c, need, more.speed) >= level * (1 - 2 * SLACK_MORE))
         *shares = more;
-    return st;
+    return SHOAL_OK;
 }
 
 /* max-min (need: weight x reference speed) and makespan (steps left, the level is 1/time). */
 static shoal_status share_level(struct call *c, double *need, bool is_time)
 {
     struct sched_objective_groups g;
-    struct num_pairs_result level;
+    struct num_pairs_result level, rest;
     struct sched_objective_shares h;
     shoal_status st = sched_objective_groups_make(c->s, c->w, need, NULL, &g);
     if (st == SHOAL_OK)
         st = solve(c, &g, need, NULL, &level, &h);
     if (st == SHOAL_OK)
-        st = rest_to_speed(c, &g, need, smallest_level(c, need, h.speed), &h);
+        st = rest_to_speed(c, &g, need, smallest_level(c, need, h.speed), &h, &rest);
     if (st != SHOAL_OK)
         return st;
     double reached = smallest_level(c, need, h.speed);
-    if (!is_time) {
-        keep_if_better(c, &h, reached, level.bound, level.price, false);
-        return SHOAL_OK;
-    }
-    for (uint32_t k = 0; k < c->w->p.kind_count; k++)
+    for (uint32_t k = 0; is_time && k < c->w->p.kind_count; k++)
         level.price[k] /= level.level * level.level;
-    keep_if_better(c, &h, 1 / reached, 1 / level.bound, level.price, true);
+    if (is_time)
+        keep_if_better(c, &h, 1 / reached, 1 / level.bound, level.price, true);
+    else
+        keep_if_better(c, &h, reached, level.bound, level.price, false);
+    price_rest(c, &rest);
     return SHOAL_OK;
 }
 
@@ -244,11 +265,28 @@ static double next_rho(double low, double high, const double *rho, const double 
  * job needs just that. The range closes on the rho at which t is 1. */
 struct search {
     double low, high;            /* proven, reached */
-    double fastest;              /* with everybody at top speed: less asks for the impossible */
+    double least;                /* with everybody at top speed: less asks for the impossible */
     double rho[2], t[2];         /* the last two answers */
-    double price[NUM_KINDS_MAX]; /* of the last */
+    double price[NUM_KINDS_MAX]; /* of the last: what a GPU adds to t */
+    double growth;               /* of the last: what a larger rho adds to t */
     int steps;
 };
+
+/* A larger rho lowers each need by its own part; prices of speed say what that is worth. */
+static double growth_of(const struct call *c, const struct sched_objective_groups *g,
+                        const double *need, const struct num_pairs_result *at)
+{
+    const struct sched_objective_work *w = c->w;
+    double growth = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        for (uint32_t j = g->start[i]; j < g->start[i + 1]; j++) {
+            uint32_t m = g->member[j];
+            growth += at->speed_price[i] * need[m] * need[m] / w->in->left[m] * w->fair_s[m] /
+                      sched_objective_weight(w, m);
+        }
+    }
+    return growth * at->level;
+}
 
 static shoal_status search_rho(struct call *c, struct sched_objective_groups *g, double *need,
                                struct search *f, struct sched_objective_shares *best)
@@ -263,11 +301,11 @@ static shoal_status search_rho(struct call *c, struct sched_objective_groups *g,
         if (st != SHOAL_OK)
             return st;
         double reached = smallest_level(c, need, h.speed);
+        rho_range(c, need, level.bound, &low, &unused);
+        f->low = low > f->low ? low : f->low;
         if (!(reached > 0))
             return SHOAL_OK;
-        rho_range(c, need, level.level, &low, &unused);
         rho_range(c, need, reached, &unused, &high);
-        f->low = low > f->low ? low : f->low;
         if (high < f->high || f->steps == 0) {
             f->high = high < f->high ? high : f->high;
             *best = h;
@@ -277,8 +315,9 @@ static shoal_status search_rho(struct call *c, struct sched_objective_groups *g,
         f->rho[1] = at;
         f->t[1] = reached;
         memcpy(f->price, level.price, sizeof f->price);
+        f->growth = growth_of(c, g, need, &level);
         f->steps++;
-        double next = fmax(next_rho(f->low, f->high, f->rho, f->t, f->steps), f->fastest);
+        double next = fmax(next_rho(f->low, f->high, f->rho, f->t, f->steps), f->least);
         if (next == at)
             break;
         at = next;
@@ -303,26 +342,35 @@ static shoal_status share_ftf(struct call *c)
     double *target = sched_objective_array(c->s, w->p.job_count);
     struct search f = {.high = c->r->level};
     struct sched_objective_groups g;
-    struct sched_objective_shares h;
+    struct sched_objective_shares h = {0};
+    struct num_pairs_result rest;
     if (need == NULL || target == NULL)
         return SHOAL_E_NOMEM;
-    double unused = 0;
-    rho_range(c, w->fastest, 1, &unused, &f.fastest);
     rho_needs(c, f.high, target);
     shoal_status st = sched_objective_groups_make(c->s, w, target, NULL, &g);
-    if (st == SHOAL_OK)
-        st = search_rho(c, &g, need, &f, &h);
-    if (st != SHOAL_OK || f.steps == 0)
-        return st;
-    rho_needs(c, f.high, need);
-    st = rest_to_speed(c, &g, need, smallest_level(c, need, h.speed), &h);
     if (st != SHOAL_OK)
         return st;
-    double slope = f.steps > 1 ? (f.t[1] - f.t[0]) / (f.rho[1] - f.rho[0]) : 0;
+    double unused = 0;
+    sched_objective_groups_fastest(&g, need);
+    rho_range(c, need, 1, &unused, &f.least);
+    st = search_rho(c, &g, need, &f, &h);
+    if (st != SHOAL_OK)
+        return st;
+    if (h.speed ==
+        NULL) { /* rounding left somebody with nothing: the answer without sharing stands */
+        c->r->bound = f.low;
+        c->r->exact = fabs(c->r->level - f.low) <= CLOSE * f.low;
+        return SHOAL_OK;
+    }
+    rho_needs(c, f.high, need);
+    st = rest_to_speed(c, &g, need, smallest_level(c, need, h.speed), &h, &rest);
+    if (st != SHOAL_OK)
+        return st;
     for (uint32_t k = 0; k < w->p.kind_count; k++)
-        f.price[k] = slope > 0 ? f.price[k] / slope : 0;
+        f.price[k] = f.growth > 0 ? f.price[k] / f.growth : 0;
     double worst = worst_rho(c, h.speed);
     keep_if_better(c, &h, worst, f.low < worst ? f.low : worst, f.price, true);
+    price_rest(c, &rest);
     return SHOAL_OK;
 }
 
@@ -466,8 +514,20 @@ static shoal_status share_fifo(struct call *c)
     }
     keep(c, &h);
     c->r->level += (double)h.pair_count;
-    c->r->bound = c->r->level;
+    c->r->bound = c->r->priced = c->r->level;
     return SHOAL_OK;
+}
+
+/* Rounding left the solver of pairs without an answer: the one without sharing stands, and nothing is
+ * known of how much better one with it would be. */
+static void give_up(struct call *c)
+{
+    enum sched_objective o = c->objective;
+    c->r->exact = false;
+    if (o == SCHED_OBJECTIVE_FTF || o == SCHED_OBJECTIVE_MAKESPAN)
+        c->r->bound = 0;
+    else if (o != SCHED_OBJECTIVE_COST_SLO && o != SCHED_OBJECTIVE_HIERARCHICAL)
+        c->r->bound = INFINITY;
 }
 
 shoal_status sched_objective_share_gpus(struct sched_objective_solver *s,
@@ -475,7 +535,7 @@ shoal_status sched_objective_share_gpus(struct sched_objective_solver *s,
                                         const struct sched_objective_work *w,
                                         struct sched_objective_result *r, shoal_err *err)
 {
-    struct call c = {.s = s, .w = w, .r = r};
+    struct call c = {.s = s, .w = w, .r = r, .objective = objective};
     shoal_status st = SHOAL_OK;
     if (s->pairs == NULL)
         st = num_pairs_new(s->alloc, &s->pairs);
@@ -491,6 +551,10 @@ shoal_status sched_objective_share_gpus(struct sched_objective_solver *s,
         case SCHED_OBJECTIVE_FIFO: st = share_fifo(&c); break;
         case SCHED_OBJECTIVE_COUNT: break;
         }
+    }
+    if (st == SHOAL_E_INTERNAL) {
+        give_up(&c);
+        return SHOAL_OK;
     }
     if (st == SHOAL_E_NOMEM)
         return base_err_nomem(err, "solving for pairs");

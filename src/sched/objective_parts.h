@@ -41,6 +41,10 @@ static inline double sched_objective_weight(const struct sched_objective_work *w
 /* An array in the call's arena; NULL when memory is short. */
 double *sched_objective_array(struct sched_objective_solver *s, size_t count);
 
+/* Whether these prices say that no GPUs there are make a difference to `level`. */
+bool sched_objective_nothing_short(const struct sched_objective_work *w, const double *price,
+                                   double level);
+
 /* ftf: the speed with which job m keeps to rho; INFINITY: none does. And the rho of a speed. */
 double sched_objective_ftf_need(const struct sched_objective_work *w, size_t m, double rho);
 double sched_objective_ftf_rho(const struct sched_objective_work *w, size_t m, double speed);

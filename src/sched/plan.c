@@ -30,6 +30,8 @@ struct sched_plan {
     float *wanted; /* (jobs, kinds) in the arena; NULL: nothing said */
     double prices[SCHED_KINDS_MAX];
     bool priced;
+    bool unproven;
+    double gap;
 };
 
 static const char *const locality_names[] = {"anywhere", "rack", "strict", NULL};
@@ -129,7 +131,7 @@ shoal_status sched_plan_begin(struct sched_plan *plan, const struct sched_snapsh
     plan->behind = SCHED_JOB_NONE;
     plan->status = SHOAL_OK;
     plan->wanted = NULL;
-    plan->priced = false;
+    plan->priced = plan->unproven = false;
     base_arena_clear(&plan->arena);
     sched_books_begin(&plan->books, snap);
     return SHOAL_OK;
@@ -420,6 +422,19 @@ void sched_plan_set_prices(struct sched_plan *plan, const double *prices)
 {
     memcpy(plan->prices, prices, plan->cluster->kind_count * sizeof *prices);
     plan->priced = true;
+}
+
+void sched_plan_set_unproven(struct sched_plan *plan, double gap)
+{
+    plan->gap = gap;
+    plan->unproven = true;
+}
+
+bool sched_plan_unproven(const struct sched_plan *plan, double *out_gap)
+{
+    if (plan->unproven && out_gap != NULL)
+        *out_gap = plan->gap;
+    return plan->unproven;
 }
 
 float *sched_plan_want(struct sched_plan *plan)

@@ -89,6 +89,12 @@ SHOAL_MUST_USE shoal_status sched_plan_status(const struct sched_plan *plan);
  * partner together; NULL when memory is short. */
 void sched_plan_set_prices(struct sched_plan *plan, const double *prices);
 float *sched_plan_want(struct sched_plan *plan);
+/* The shares that this decision solved for are not proven optimal, as rounding got the better of the
+ * solver: value and bound are `gap` apart, relative, INFINITY when nothing is proven. Said once, at the
+ * decision that solved; drivers report it. */
+void sched_plan_set_unproven(struct sched_plan *plan, double gap);
+/* Whether that was said; *out_gap (optional) changes only then. */
+bool sched_plan_unproven(const struct sched_plan *plan, double *out_gap);
 /* What was said, or NULL. */
 const double *sched_plan_prices(const struct sched_plan *plan);
 const float *sched_plan_wanted(const struct sched_plan *plan);

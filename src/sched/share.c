@@ -340,8 +340,11 @@ shoal_status sched_share_decide(void *memory, const struct sched_share_goal *goa
     if (by_progress(goal->objective) &&
         ++m->kept->age >= (m->kept->colocate != NULL ? RENEW_PAIRS_ROUNDS : RENEW_ROUNDS))
         m->kept->stale = true;
-    if (m->kept->stale && snap->job_count > 0)
+    if (m->kept->stale && snap->job_count > 0) {
         st = sched_share_solve(m->kept, memory, goal, snap, sched_plan_arena(plan));
+        if (st == SHOAL_OK && m->kept->unproven)
+            sched_plan_set_unproven(plan, m->kept->gap);
+    }
     if (st == SHOAL_OK)
         set_turns(m->kept, snap);
     if (st == SHOAL_OK)

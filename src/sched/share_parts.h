@@ -50,6 +50,8 @@ struct sched_share {
     size_t class_count, class_cap;
     double live[SCHED_KINDS_MAX]; /* GPUs of nodes that are up */
     double price[SCHED_KINDS_MAX];
+    bool unproven; /* the shares may not be the best there are: the solver's certificate failed */
+    double gap;    /* by how much, relative */
     uint64_t node_changes;
     double now_s; /* of the last decision */
     bool begun;   /* there was one */

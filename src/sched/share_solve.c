@@ -10,6 +10,8 @@
 
 enum { SPREAD_PASSES = 50 };
 
+static const double SPREAD_SLACK = 1e-3; /* how much more than there is may be wanted */
+
 /* Speed on a 1/n share of every kind it can use, and no more than all of the time. */
 static double alone_rate(const struct sched_share *s, size_t job, bool aware)
 {
@@ -164,47 +166,113 @@ static shoal_status take_pairs(struct sched_share *s, const struct sched_objecti
     return SHOAL_OK;
 }
 
-/* One pass: each job's time over the kinds it can use, in proportion to `factor`. */
-static void spread_by(struct sched_share *s, const double *factor, double *out_used)
+/* How time is spread: in proportion to the size of kinds, each lowered by a factor. */
+struct spreading {
+    double room[SCHED_KINDS_MAX], lower[SCHED_KINDS_MAX]; /* lower: minus its logarithm */
+    double used[SCHED_KINDS_MAX];
+    double slope[SCHED_KINDS_MAX][SCHED_KINDS_MAX]; /* of used, as `lower` of another kind falls */
+};
+
+/* Spreads each job's time over the kinds it can use. */
+static void spread_by(struct sched_share *s, struct spreading *p)
 {
     uint32_t kinds = s->kind_count;
+    double weight[SCHED_KINDS_MAX];
 
-    memset(out_used, 0, kinds * sizeof *out_used);
+    memset(p->used, 0, sizeof p->used);
+    memset(p->slope, 0, sizeof p->slope);
+    for (uint32_t k = 0; k < kinds; k++)
+        weight[k] = p->room[k] * exp(-p->lower[k]);
     for (size_t i = 0; i < s->count; i++) {
         double *share = s->share + i * kinds, time = 0, sum = 0;
         for (uint32_t k = 0; k < kinds; k++) {
             time += share[k];
-            sum += usable(s, i, k) ? factor[k] : 0;
+            sum += usable(s, i, k) ? weight[k] : 0;
         }
+        for (uint32_t k = 0; k < kinds && sum > 0; k++)
+            share[k] = usable(s, i, k) ? time * weight[k] / sum : 0;
         for (uint32_t k = 0; k < kinds && sum > 0; k++) {
-            share[k] = usable(s, i, k) ? time * factor[k] / sum : 0;
-            out_used[k] += share[k] * s->jobs[i].gpus;
+            double gpus = share[k] * s->jobs[i].gpus;
+            p->used[k] += gpus;
+            p->slope[k][k] += gpus;
+            for (uint32_t l = 0; l < kinds && gpus > 0 && time > 0; l++)
+                p->slope[k][l] -= gpus * share[l] / time;
         }
     }
+}
+
+/* One step of Newton's for the kinds that are lowered or should be: used up or less, nowhere more
+ * than there is. Solves slope d = used - room by elimination, diagonal made to dominate a little, as
+ * it is singular where nobody has a choice. False: there is nothing left to do. */
+static bool spread_step(struct spreading *p, uint32_t kinds)
+{
+    uint32_t at[SCHED_KINDS_MAX], n = 0;
+    double a[SCHED_KINDS_MAX][SCHED_KINDS_MAX], d[SCHED_KINDS_MAX];
+    bool over = false;
+
+    for (uint32_t k = 0; k < kinds; k++) {
+        over = over || p->used[k] > p->room[k] * (1 + SPREAD_SLACK);
+        if (p->used[k] > p->room[k] || p->lower[k] > 0)
+            at[n++] = k;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        d[i] = p->used[at[i]] - p->room[at[i]];
+        for (uint32_t j = 0; j < n; j++)
+            a[i][j] = p->slope[at[i]][at[j]];
+        a[i][i] += 1e-4 * p->used[at[i]] + 1e-12;
+    }
+    for (uint32_t i = 0; i < n && over; i++) /* positive definite: no pivoting */
+        for (uint32_t j = i + 1; j < n; j++) {
+            double part = a[j][i] / a[i][i];
+            for (uint32_t l = i; l < n; l++)
+                a[j][l] -= part * a[i][l];
+            d[j] -= part * d[i];
+        }
+    for (uint32_t i = n; over && i-- > 0;) {
+        for (uint32_t j = i + 1; j < n; j++)
+            d[i] -= a[i][j] * d[j];
+        d[i] /= a[i][i];
+    }
+    for (uint32_t i = 0; i < n && over; i++)
+        p->lower[at[i]] = fmax(0, p->lower[at[i]] + fmax(-3, fmin(3, d[i])));
+    return over;
+}
+
+/* As much of the spreading as there is room for; the rest as it was solved for, which is possible. */
+static void spread_less(struct sched_share *s, const double *solved, const struct spreading *p)
+{
+    uint32_t kinds = s->kind_count;
+    double before[SCHED_KINDS_MAX] = {0}, part = 1;
+
+    for (size_t i = 0; i < s->count; i++)
+        for (uint32_t k = 0; k < kinds; k++)
+            before[k] += solved[i * kinds + k] * s->jobs[i].gpus;
+    for (uint32_t k = 0; k < kinds; k++)
+        if (p->used[k] > p->room[k])
+            part = fmin(part, fmax(0, p->room[k] - before[k]) / (p->used[k] - before[k]));
+    for (size_t i = 0; i < s->count * kinds; i++)
+        s->share[i] = part * s->share[i] + (1 - part) * solved[i];
 }
 
 /* Without regard to speed any kind is as good as another, and the solver names some. So that nobody
  * is left on a slow one, time alone is spread over the kinds: by their size, and less where jobs that
  * can use no other need the room. Money still tells kinds apart. */
-static void spread(struct sched_share *s)
+static void spread(struct sched_share *s, const double *solved)
 {
-    double factor[SCHED_KINDS_MAX], room[SCHED_KINDS_MAX], used[SCHED_KINDS_MAX];
+    struct spreading p = {0};
     bool over = true;
 
-    memcpy(room, s->live, sizeof room);
-    for (size_t p = 0; p < s->pair_count; p++)
-        room[s->pairs[p].kind] -= s->pairs[p].share * s->jobs[s->pairs[p].a].gpus;
+    memcpy(p.room, s->live, sizeof p.room);
+    for (size_t i = 0; i < s->pair_count; i++)
+        p.room[s->pairs[i].kind] -= s->pairs[i].share * s->jobs[s->pairs[i].a].gpus;
     for (uint32_t k = 0; k < s->kind_count; k++)
-        factor[k] = room[k] = fmax(room[k], 0);
+        p.room[k] = fmax(p.room[k], 0);
     for (int pass = 0; pass < SPREAD_PASSES && over; pass++) {
-        spread_by(s, factor, used);
-        over = false;
-        for (uint32_t k = 0; k < s->kind_count; k++)
-            if (used[k] > room[k] * (1 + 1e-3)) {
-                factor[k] *= pow(room[k] / used[k], 3); /* more than just enough: sooner there */
-                over = true;
-            }
+        spread_by(s, &p);
+        over = spread_step(&p, s->kind_count);
     }
+    if (over)
+        spread_less(s, solved, &p);
 }
 
 static bool tells_kinds_apart(const struct sched_share_goal *goal, bool aware)
@@ -242,11 +310,16 @@ shoal_status sched_share_solve(struct sched_share *s, const void *memory,
     if (st != SHOAL_OK)
         return st;
     memcpy(s->share, r.x, s->count * s->kind_count * sizeof *s->share);
-    memcpy(s->price, r.price, sizeof s->price);
+    /* prices over time keep to one unit: 0 while a top speed sets the value */
+    memset(s->price, 0, sizeof s->price);
+    if (r.priced_unit == sched_objectives[goal->objective].unit)
+        memcpy(s->price, r.price, sizeof s->price);
+    s->unproven = !r.exact;
+    s->gap = sched_objective_gap(&r);
     s->stale = false;
     s->age = 0;
     st = take_pairs(s, &r, arena);
     if (st == SHOAL_OK && !tells_kinds_apart(goal, m->aware))
-        spread(s);
+        spread(s, r.x);
     return st;
 }

@@ -95,6 +95,7 @@ static void fill_result(const struct sim_metrics *m, shoal_sim_result *out)
         .decision_ms_p50 = m->decision_ms_p50,
         .decision_ms_p99 = m->decision_ms_p99,
         .share_error = m->share_error,
+        .unproven = m->unproven,
     };
 
     memcpy(out, &full, shared_size(out->struct_size, sizeof full));

@@ -11,6 +11,8 @@
  * test_report_shares.c. */
 #include "sim/report_parts.h"
 
+#include "base/text.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -473,6 +475,19 @@ static void share_table(const struct sim_report_page *page, const struct shares 
     sim_report_details_close(out);
 }
 
+static void say_unproven(const struct sim_report_page *page, const struct sim_result *result)
+{
+    const struct sim_metrics *m = &result->metrics;
+    char count[64], rounds[64];
+    if (m->unproven == 0)
+        return;
+    base_buf_printf(page->out,
+                    "<p>Numerical trouble: the shares of %s of %s rounds are not proven optimal; "
+                    "value and bound are up to %.2g apart.</p>\n",
+                    base_format_count(m->unproven, count, sizeof count),
+                    base_format_count(m->rounds, rounds, sizeof rounds), m->unproven_gap);
+}
+
 static void share_panel(const struct sim_report_page *page, size_t index)
 {
     const struct sim_result *result = page->results[index];
@@ -489,6 +504,7 @@ static void share_panel(const struct sim_report_page *page, size_t index)
                         sim_report_percent(result->metrics.share_error, text, sizeof text));
     base_buf_puts(out, "</div>\n<div class=\"words\">");
     say_shares(page, &s);
+    say_unproven(page, result);
     base_buf_puts(out, "</div>");
     if (sum_of(s.wanted, s.kinds) > 0 || sum_of(s.received, s.kinds) > 0) {
         share_legend(page);

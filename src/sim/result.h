@@ -51,6 +51,10 @@ struct sim_metrics {
      * got the time it was promised on each kind; 1, none got any of it. NAN: the policy promises no
      * shares, or they were not kept. */
     double share_error;
+    /* Decisions whose shares are not proven optimal, as rounding got the better of the solver, and the
+     * largest relative gap between their value and bound (INFINITY: nothing proven). */
+    uint64_t unproven;
+    double unproven_gap;
 };
 
 /* Means over equal steps of time from origin_s on; the step doubles when the record is full. */

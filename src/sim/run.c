@@ -289,6 +289,9 @@ static shoal_status decide(struct sim_state *s)
     m->rounds++;
     m->job_rounds += s->job_count;
 
+    double gap = 0;
+    m->unproven += sched_plan_unproven(s->plan, &gap);
+    m->unproven_gap = fmax(m->unproven_gap, gap);
     st = sim_shares_decided(s);
     if (st == SHOAL_OK)
         st = sim_record_prices(s, sched_plan_prices(s->plan));

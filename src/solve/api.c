@@ -256,7 +256,7 @@ static shoal_status fill_tree(struct call *c, shoal_err *err)
 
     if (p->entity_count == 0)
         return SHOAL_OK;
-    if (p->entities == NULL || (p->entity == NULL && p->job_count > 0))
+    if (p->entities == NULL || (p->entity == NULL && c->job_count > 0))
         return base_err(err, SHOAL_E_INVAL, "with entities every job needs one");
     struct num_tree_node *nodes = array(c, (size_t)p->entity_count + 1, sizeof *nodes);
     uint32_t *job_node = array(c, c->job_count, sizeof *job_node);
@@ -459,6 +459,15 @@ static const double *row_speeds(struct call *c, const struct sched_objective_res
     return out;
 }
 
+/* Whether a row misses its deadline whatever the others do. */
+static bool is_hopeless(const struct call *c, size_t row, double fastest)
+{
+    double deadline_s = c->p.deadline_s[row];
+
+    return deadline_s < (double)INFINITY &&
+           (!(deadline_s > 0) || c->p.left == NULL || c->p.left[row] > fastest * deadline_s);
+}
+
 static const unsigned char *row_flags(struct call *c, const struct sched_objective_result *from,
                                       const double *speeds)
 {
@@ -476,6 +485,8 @@ static const unsigned char *row_flags(struct call *c, const struct sched_objecti
             flags[i] |= SHOAL_SOLVE_NOWHERE;
         else if (speeds[i] >= fastest * (1 - TOP_SLACK))
             flags[i] |= SHOAL_SOLVE_TOP_SPEED;
+        if (from->given_up != NULL && is_hopeless(c, i, fastest))
+            flags[i] |= SHOAL_SOLVE_HOPELESS;
     }
     for (size_t i = 0; i < c->job_count; i++) {
         unsigned char *flag = &flags[row_of(c, i)];
@@ -484,16 +495,10 @@ static const unsigned char *row_flags(struct call *c, const struct sched_objecti
         if (from->given_up != NULL && from->given_up[i])
             *flag |= SHOAL_SOLVE_GIVEN_UP;
     }
+    for (size_t i = 0; i < c->p.job_count; i++)
+        if ((flags[i] & SHOAL_SOLVE_GIVEN_UP) == 0)
+            flags[i] &= (unsigned char)~SHOAL_SOLVE_HOPELESS;
     return flags;
-}
-
-static double gap_of(double level, double bound)
-{
-    double scale = fabs(level) > fabs(bound) ? fabs(level) : fabs(bound);
-
-    if (level == bound || scale == 0)
-        return 0;
-    return isfinite(level) && isfinite(bound) ? fabs(level - bound) / scale : (double)INFINITY;
 }
 
 /* By how much the shares use more time or GPUs than there are, relative; the solver's word is not
@@ -539,9 +544,11 @@ static shoal_status fill_result(struct call *c, enum sched_objective objective,
     shoal_solve_result r = {.struct_size = out->struct_size,
                             .level = from->level,
                             .bound = from->bound,
-                            .gap = gap_of(from->level, from->bound),
+                            .gap = sched_objective_gap(from),
                             .passes = from->passes,
                             .unit = sched_objectives[objective].unit,
+                            .priced = from->priced,
+                            .priced_unit = from->priced_unit,
                             .prices = numbers};
 
     if (numbers == NULL || time == NULL || row_pairs(c, from, &r) != SHOAL_OK)

@@ -80,7 +80,7 @@ static shoal_status skip_nested(const struct solve_text *text, size_t at, size_t
                 return bad(text, at, "nested more than 16 deep, and no problem needs that", err);
             open[depth++] = c == '{' ? '}' : ']';
         } else if (c == '}' || c == ']') {
-            if (open[depth - 1] != c)
+            if (depth == 0 || open[depth - 1] != c)
                 return bad(text, at,
                            c == '}' ? "found '}' where a ']' is due"
                                     : "found ']' where a '}' is due",

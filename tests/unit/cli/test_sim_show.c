@@ -247,6 +247,36 @@ static void stories_have_a_heading_only_where_there_are_several(void **state)
     assert_string_equal(printed(page), "story 0\nfifo\nstory 0\n\nlas quantum=5m\nstory 1\n");
 }
 
+static void remember_line(void *ctx, enum base_log_level level, const char *line)
+{
+    char *lines = ctx;
+
+    assert_int_equal(level, BASE_LOG_WARN);
+    snprintf(lines + strlen(lines), 1000 - strlen(lines), "%s\n", line);
+}
+
+static void shares_that_are_not_proven_are_a_warning_and_a_number(void **state)
+{
+    struct page *page = *state;
+    char lines[1000] = "";
+
+    page->cx.log = (struct base_log){BASE_LOG_INFO, remember_line, lines};
+    cli_sim_note_unproven(&page->cx, page->results, RUNS);
+    assert_string_equal(lines, "");
+    page->runs[1].metrics.rounds = 1420;
+    page->runs[1].metrics.unproven = 3;
+    page->runs[1].metrics.unproven_gap = 2e-5;
+    cli_sim_note_unproven(&page->cx, page->results, RUNS);
+    assert_string_equal(lines, "las quantum=5m: numerical trouble: the shares of 3 of 1,420 rounds "
+                               "are not proven optimal; value and bound are up to 2e-05 apart\n");
+    assert_int_equal(cli_sim_json(&page->cx, page->results, RUNS, 1), 0);
+    for (size_t i = 0; i < RUNS; i++) {
+        json_t *root = line_of(page, i);
+        assert_true(json_number_value(json_object_get(root, "unproven")) == (i == 1 ? 3 : 0));
+        json_decref(root);
+    }
+}
+
 int main(void)
 {
 #define ON_PAGE(test) cmocka_unit_test_setup_teardown(test, open_page, close_page)
@@ -254,6 +284,7 @@ int main(void)
         ON_PAGE(json_is_one_object_per_policy_with_what_was_measured),
         ON_PAGE(json_says_null_where_there_is_no_number),
         ON_PAGE(json_has_the_times_by_kind_of_the_job_asked_about),
+        ON_PAGE(shares_that_are_not_proven_are_a_warning_and_a_number),
         ON_PAGE(what_looks_the_same_is_not_marked),
         ON_PAGE(best_of_a_column_is_bold_and_all_that_show_the_same),
         ON_PAGE(one_policy_alone_is_not_best),

@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 
-enum { SEEDS = 25, ROUNDS = 60 };
+enum { SEEDS = 100, ROUNDS = 60 };
 
 /* ---- determinism ---- */
 
@@ -239,7 +239,7 @@ static void every_policy_keeps_the_rules_under_random_load(void **state)
 
     (void)state;
     for (size_t p = 0; p < count; p++)
-        for (int seed = 1; seed <= SEEDS; seed++) {
+        for (int seed = 1; seed <= property_count(SEEDS); seed++) {
             load_open(&load, rows[p], (uint64_t)seed);
             load_begin(&load);
             load_run(&load, ROUNDS, true);
@@ -256,7 +256,7 @@ static void every_policy_keeps_the_rules_under_every_placement_rule(void **state
 
     (void)state;
     for (size_t p = 0; p < count; p++)
-        for (uint64_t seed = 1; seed <= (uint64_t)30; seed++) {
+        for (uint64_t seed = 1; seed <= (uint64_t)property_count(120); seed++) {
             struct world *w = load_open(&load, rows[p], seed);
             world_set(w, localities[seed % 3]);
             world_set(w, seed / 3 % 2 != 0 ? "exclusive=true" : "exclusive=false");
@@ -304,7 +304,7 @@ static void every_policy_keeps_the_rules_with_each_knob_at_its_ends(void **state
     for (size_t p = 0; p < count; p++)
         for (size_t o = 0; o < rows[p]->opt_count; o++)
             for (size_t n = 0; knob_value(&rows[p]->opts[o], n, text, sizeof text); n++)
-                for (int seed = 1; seed <= 5; seed++) {
+                for (int seed = 1; seed <= property_count(5); seed++) {
                     world_set(load_open(&load, rows[p], (uint64_t)seed), text);
                     load_begin(&load);
                     load_run(&load, ROUNDS, false);
@@ -321,7 +321,7 @@ static void every_policy_survives_the_loss_of_all_nodes_and_finishes_after_they_
 
     (void)state;
     for (size_t p = 0; p < count; p++)
-        for (int seed = 1; seed <= 8; seed++) {
+        for (int seed = 1; seed <= property_count(8); seed++) {
             struct world *w = load_open(&load, rows[p], (uint64_t)seed);
             load_begin(&load);
             load_run(&load, 10, false);
@@ -353,7 +353,7 @@ static void a_large_gang_starts_in_an_endless_stream_where_that_is_promised(void
 
     (void)state;
     for (size_t p = 0; p < count; p++)
-        for (int seed = 1; rows[p]->starvation_free && seed <= 5; seed++) {
+        for (int seed = 1; rows[p]->starvation_free && seed <= property_count(5); seed++) {
             struct world *w = &load.w;
             struct world_job *large = NULL;
             world_open(w, rows[p], (uint64_t)seed, specs[seed % 3]);
@@ -387,7 +387,7 @@ static void jobs_share_only_where_the_models_say_it_pays(void **state)
     (void)state;
     load.pairs = 0;
     for (size_t p = 0; p < count; p++)
-        for (int seed = 1; seed <= 5; seed++) {
+        for (int seed = 1; seed <= property_count(5); seed++) {
             struct world *w = load_open(&load, rows[p], (uint64_t)seed);
             if (base_opt_find(rows[p]->opts, rows[p]->opt_count, "slice") != NULL)
                 world_set(w, "slice=5m");

@@ -2,7 +2,7 @@
  * worked out by hand. */
 #include "unit/sched/objective_world.h"
 
-enum { ROUNDS = 60 };
+enum { ROUNDS = 150 };
 
 static struct problem problem; /* large */
 
@@ -38,7 +38,7 @@ static void every_objective_gives_only_what_exists(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "possible");
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < property_count(ROUNDS); n++) {
         draw(&rand, n % 2 == 1);
         for (int o = 0; o < SCHED_OBJECTIVE_COUNT; o++) {
             for (int aware = 0; aware < 2; aware++) {
@@ -65,7 +65,7 @@ static void no_objective_is_beaten_at_its_own_game(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "own game");
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < property_count(ROUNDS); n++) {
         draw(&rand, n % 2 == 1);
         problem.in.aware = n % 3 != 0;
         for (size_t i = 0; i < 4; i++) {
@@ -101,7 +101,7 @@ static void agnostic_is_the_same_as_all_speeds_equal(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "agnostic");
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < property_count(ROUNDS); n++) {
         double level[SCHED_OBJECTIVE_COUNT];
         draw(&rand, n % 2 == 1);
         uint32_t kinds = problem.in.problem.kind_count;
@@ -135,7 +135,7 @@ static void a_job_that_runs_nowhere_gets_nothing_and_holds_nobody_back(void **st
 
     (void)state;
     base_rand_init(&rand, 1, "nowhere");
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < property_count(ROUNDS); n++) {
         draw(&rand, false);
         size_t jobs = problem.in.problem.job_count;
         uint32_t kinds = problem.in.problem.kind_count;
@@ -214,7 +214,7 @@ static void a_row_for_many_is_as_many_rows(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "rows");
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < property_count(ROUNDS); n++) {
         draw(&rand, false);
         size_t jobs = problem.in.problem.job_count, at = 0;
         struct problem *many = malloc(sizeof *many);
@@ -265,7 +265,7 @@ static void equal_jobs_have_equal_levels(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "equal");
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < property_count(ROUNDS); n++) {
         draw(&rand, n % 2 == 1);
         problem.in.weight = NULL;
         solve(s, SCHED_OBJECTIVE_MAX_MIN, &problem.in, &r);
@@ -307,40 +307,121 @@ static void more_weight_never_means_less_speed(void **state)
     sched_objective_free(s);
 }
 
-/* What one more GPU is worth: the level it really brings is no more than the price says, and a bit
- * more of it brings about that. */
+/* Speeds are measured against what moves with capacity: average speeds, and the time on a share of
+ * its own. Weights that undo that leave the yardstick as it was. */
+static double yardstick(enum sched_objective objective, const struct sched_objective_input *in,
+                        size_t m)
+{
+    const struct num_share_problem *p = &in->problem;
+    double gpus = 0, usable = 0;
+    if (objective != SCHED_OBJECTIVE_MAX_MIN && objective != SCHED_OBJECTIVE_FTF)
+        return 1;
+    if (objective == SCHED_OBJECTIVE_MAX_MIN)
+        return 1 / prop_of(in, m);
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        gpus += p->capacity[k];
+        usable += p->rate[m * p->kind_count + k] > 0 ? p->capacity[k] : 0;
+    }
+    double alone = prop_of(in, m) * gpus / fmax(usable, (double)p->job_count * p->gpus[m]);
+    return in->alone_s[m] + in->left[m] / alone;
+}
+
+/* Solves with a little more of a kind, on the yardstick of before. */
+static void solve_with_more(struct sched_objective_solver *s, enum sched_objective objective,
+                            uint32_t kind, double more, struct sched_objective_result *r)
+{
+    double weight[JOBS_MAX];
+    size_t jobs = problem.in.problem.job_count;
+    memcpy(weight, problem.weight, sizeof weight);
+    for (size_t m = 0; m < jobs; m++)
+        problem.weight[m] /= yardstick(objective, &problem.in, m);
+    problem.in.problem.capacity[kind] += more;
+    for (size_t m = 0; m < jobs; m++)
+        problem.weight[m] *= yardstick(objective, &problem.in, m);
+    solve(s, objective, &problem.in, r);
+    problem.in.problem.capacity[kind] -= more;
+    memcpy(problem.weight, weight, sizeof weight);
+}
+
+/* What one more GPU is worth: a little more brings no more than the price says, and nearly always
+ * that much; at a corner the price may be that of a little less. */
 static void prices_are_what_more_gpus_are_worth(void **state)
 {
-    static const enum sched_objective priced[] = {SCHED_OBJECTIVE_MAX_MIN, SCHED_OBJECTIVE_MAKESPAN,
+    static const enum sched_objective priced[] = {SCHED_OBJECTIVE_MAX_MIN, SCHED_OBJECTIVE_FTF,
+                                                  SCHED_OBJECTIVE_MAKESPAN,
                                                   SCHED_OBJECTIVE_THROUGHPUT, SCHED_OBJECTIVE_COST};
     struct base_rand rand;
     struct sched_objective_solver *s = solver_new();
     struct sched_objective_result r;
+    int right = 0, seen = 0;
 
     (void)state;
     base_rand_init(&rand, 1, "prices");
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < property_count(ROUNDS); n++) {
         draw(&rand, false);
-        problem.in.aware = true;
-        for (size_t i = 0; i < 4; i++) {
-            /* T_prop moves with capacity; makespan and the sums do not look at it */
-            if (priced[i] == SCHED_OBJECTIVE_MAX_MIN && problem.in.problem.kind_count > 1)
-                continue;
+        problem.in.aware = n % 3 != 0;
+        for (size_t i = 0; i < 5; i++) {
             solve(s, priced[i], &problem.in, &r);
-            double level = r.level, price[NUM_KINDS_MAX];
+            double value = r.priced, price[NUM_KINDS_MAX];
+            const char *unit = r.priced_unit;
+            bool own = strcmp(unit, sched_objectives[priced[i]].unit) == 0;
             memcpy(price, r.price, sizeof price);
+            if (!own && priced[i] == SCHED_OBJECTIVE_FTF)
+                continue; /* work is by weight, and those would change */
             for (uint32_t k = 0; k < problem.in.problem.kind_count; k++) {
-                assert_true(price[k] >= 0);
                 double more = 1e-4 * problem.in.problem.capacity[k];
-                problem.in.problem.capacity[k] += more;
-                solve(s, priced[i], &problem.in, &r);
-                problem.in.problem.capacity[k] -= more;
-                double gain = fabs(r.level - level);
-                if (gain > price[k] * more * (1 + 1e-3) + 1e-7 * level)
+                assert_true(price[k] >= 0);
+                solve_with_more(s, priced[i], k, more, &r);
+                if (strcmp(r.priced_unit, unit) != 0)
+                    continue; /* a top speed sets the value from here on */
+                bool less = own && (priced[i] == SCHED_OBJECTIVE_FTF ||
+                                    priced[i] == SCHED_OBJECTIVE_MAKESPAN);
+                double gain = less ? value - r.priced : r.priced - value;
+                if (gain > price[k] * more * (1 + 1e-3) + 1e-7 * value)
                     fail_msg("%s: kind %u was worth %g, not %g", sched_objectives[priced[i]].name,
                              k, gain / more, price[k]);
+                right += gain >= price[k] * more * (1 - 1e-2) - 1e-7 * value;
+                seen++;
             }
         }
+    }
+    assert_true(right > seen * 8 / 10);
+    sched_objective_free(s);
+}
+
+/* One job is at its top speed and worst off; three others want the two GPUs of the other kind. */
+static void where_a_top_speed_sets_the_level_prices_are_of_what_comes_next(void **state)
+{
+    static const double capacity[] = {2, 2}, rate[] = {1, 0, 0, 4, 0, 4, 0, 4};
+    struct sched_objective_solver *s = solver_new();
+    struct sched_objective_result r;
+
+    (void)state;
+    problem_set(&problem, 2, capacity, 4, rate);
+    problem.in.weight = problem.weight;
+    problem.weight[0] = 10;
+    problem.left[0] = 1e6;
+    solve(s, SCHED_OBJECTIVE_MAX_MIN, &problem.in, &r);
+    assert_close(r.level, 0.2, 1e-8);        /* a speed of 1, 1/2 on average, by weight 10 */
+    assert_close(r.priced, 4.0 / 3, 1e-8);   /* two thirds of 4, which is 2 on average */
+    assert_close(r.price[1], 2.0 / 3, 1e-3); /* half as much again for half as many GPUs more */
+    assert_true(r.price[0] < 1e-9);
+    assert_string_equal(r.priced_unit, "GPUs of average speed");
+
+    solve(s, SCHED_OBJECTIVE_MAKESPAN, &problem.in, &r);
+    assert_close(r.level, 1e6, 1e-8);
+    assert_close(r.priced, 10 + 2, 1e-6);
+    assert_close(r.price[1], 1, 1e-6);
+    assert_true(r.price[0] < 1e-9);
+    assert_string_equal(r.priced_unit, "jobs at their fastest");
+    solve(s, SCHED_OBJECTIVE_FTF, &problem.in, &r);
+    assert_close(r.priced, 10 + 2, 1e-6);
+    assert_close(r.price[1], 1, 1e-6);
+
+    problem.in.problem.capacity[1] = 4; /* more than enough for all */
+    for (int o = 0; o < SCHED_OBJECTIVE_COUNT; o++) {
+        solve(s, (enum sched_objective)o, &problem.in, &r);
+        assert_true(r.price[0] < 1e-9 && r.price[1] < 1e-9);
     }
     sched_objective_free(s);
 }
@@ -355,7 +436,7 @@ static void ftf_is_at_most_one_for_jobs_that_just_came(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "sharing incentive");
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < property_count(ROUNDS); n++) {
         draw(&rand, n % 2 == 1);
         problem.in.weight = NULL;
         problem.in.since_s = problem.in.alone_s = NULL;
@@ -445,7 +526,7 @@ static void no_deadline_is_given_up_while_all_can_be_kept(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "possible deadlines");
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < property_count(ROUNDS); n++) {
         draw(&rand, false);
         solve(s, SCHED_OBJECTIVE_MAKESPAN, &problem.in, &r);
         for (size_t m = 0; m < problem.in.problem.job_count; m++)
@@ -519,7 +600,7 @@ static void one_entity_is_max_min(void **state)
 
     (void)state;
     base_rand_init(&rand, 1, "one entity");
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < property_count(ROUNDS); n++) {
         draw(&rand, n % 2 == 1);
         solve(s, SCHED_OBJECTIVE_MAX_MIN, &problem.in, &r);
         for (size_t m = 0; m < problem.in.problem.job_count; m++)
@@ -755,6 +836,7 @@ int main(void)
         cmocka_unit_test(equal_jobs_have_equal_levels),
         cmocka_unit_test(more_weight_never_means_less_speed),
         cmocka_unit_test(prices_are_what_more_gpus_are_worth),
+        cmocka_unit_test(where_a_top_speed_sets_the_level_prices_are_of_what_comes_next),
         cmocka_unit_test(ftf_is_at_most_one_for_jobs_that_just_came),
         cmocka_unit_test(what_makespan_leaves_over_goes_to_speed),
         cmocka_unit_test(cost_prefers_the_kind_with_most_speed_for_a_dollar),

@@ -547,6 +547,27 @@ static void shares_and_prices_are_those_of_this_decision(void **state)
     world_close(w);
 }
 
+static void a_decision_that_is_not_proven_says_so_once(void **state)
+{
+    struct world *w = &world;
+    double gap = -1;
+
+    (void)state;
+    world_open(w, NULL, 1, "1x4:t4");
+    world_begin(w);
+    world_snapshot(w);
+    assert_int_equal(sched_plan_begin(w->plan, &w->snap), SHOAL_OK);
+    assert_false(sched_plan_unproven(w->plan, &gap));
+    assert_true(gap == -1);
+    sched_plan_set_unproven(w->plan, 0.125);
+    assert_true(sched_plan_unproven(w->plan, &gap));
+    assert_true(gap == 0.125);
+    assert_true(sched_plan_unproven(w->plan, NULL));
+    assert_int_equal(sched_plan_begin(w->plan, &w->snap), SHOAL_OK);
+    assert_false(sched_plan_unproven(w->plan, &gap));
+    world_close(w);
+}
+
 /* ---- memory ---- */
 
 static shoal_status want_shares(const struct base_alloc *alloc, void *ctx)
@@ -628,6 +649,7 @@ int main(void)
         cmocka_unit_test(upgrade_moves_to_a_faster_kind_only_where_that_saves_twice_the_restart),
         cmocka_unit_test(an_upgrade_that_finds_no_close_places_leaves_everything_as_it_was),
         cmocka_unit_test(shares_and_prices_are_those_of_this_decision),
+        cmocka_unit_test(a_decision_that_is_not_proven_says_so_once),
         cmocka_unit_test(shares_refused_for_want_of_memory_are_reported),
         cmocka_unit_test(a_place_refused_for_want_of_memory_is_reported_and_leaves_the_books_right),
     };

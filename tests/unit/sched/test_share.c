@@ -5,6 +5,8 @@
 #include "unit/sched/rules.h"
 
 #include "base/assert.h"
+#include "sched/objective_parts.h"
+#include "sched/share_parts.h"
 
 enum { ROWS = 6 };
 
@@ -82,7 +84,7 @@ static void what_jobs_receive_follows_what_was_wanted(void **state)
     static struct ledger l;
 
     (void)state;
-    for (int seed = 1; seed <= 20; seed++) {
+    for (int seed = 1; seed <= property_count(20); seed++) {
         struct world *w =
             open_world(policies[seed % 3], (uint64_t)seed, "3x1:v100,4x1:p100,5x1:k80", single, 0);
         memset(&l, 0, sizeof l);
@@ -173,7 +175,7 @@ static void shares_are_possible_while_jobs_and_nodes_come_and_go(void **state)
     static const uint32_t gangs[ROWS] = {1, 1, 2, 4, 3, 8};
 
     (void)state;
-    for (int seed = 1; seed <= 36; seed++) {
+    for (int seed = 1; seed <= property_count(72); seed++) {
         struct world *w = open_world(policies[seed % 6], (uint64_t)seed,
                                      "3x4:v100:usd=3,2x4:p100,3x8:k80:usd=0.5", gangs, 0);
         if (seed / 6 % 2 == 0)
@@ -212,6 +214,32 @@ static void prices_say_which_kind_is_scarce(void **state)
     assert_non_null(price);
     assert_true(price[0] > 0 && price[1] > 0 && price[0] > price[1]);
     assert_true(fabs(price[2]) < 1e-9); /* more than enough */
+    close_world(w);
+}
+
+/* A tolerance that no arithmetic keeps stands for numbers that are too much for the solver. */
+static void shares_that_are_not_proven_are_told_when_they_are_solved_for(void **state)
+{
+    struct world *w = open_world("throughput", 1, "2x1:v100,4x1:p100,6x1:k80", single, 0);
+    double gap = -1;
+
+    (void)state;
+    world_begin(w);
+    for (uint32_t i = 0; i < 24; i++)
+        add_row(w, i % ROWS, 1e6);
+    world_decide(w);
+    assert_false(sched_plan_unproven(w->plan, &gap));
+    world_apply(w);
+    world_pass(w, w->round_s);
+    num_share_set_tolerance(((struct sched_share_memory *)w->memory)->kept->solver->first, -1);
+    add_row(w, 0, 1e6);
+    world_decide(w);
+    assert_true(sched_plan_unproven(w->plan, &gap));
+    assert_true(gap >= 0 && gap < 1e-6);
+    world_apply(w);
+    world_pass(w, w->round_s);
+    world_decide(w); /* nothing changed: nothing is solved for */
+    assert_false(sched_plan_unproven(w->plan, NULL));
     close_world(w);
 }
 
@@ -378,6 +406,7 @@ int main(void)
         cmocka_unit_test(gangs_receive_most_of_what_was_wanted),
         cmocka_unit_test(shares_are_possible_while_jobs_and_nodes_come_and_go),
         cmocka_unit_test(prices_say_which_kind_is_scarce),
+        cmocka_unit_test(shares_that_are_not_proven_are_told_when_they_are_solved_for),
         cmocka_unit_test(agnostic_shares_are_spread_over_the_kinds_by_size),
         cmocka_unit_test(turns_are_long_where_a_restart_is_dear),
         cmocka_unit_test(pairs_share_where_that_does_more_work_and_nowhere_else),

@@ -47,6 +47,7 @@ static void every_policy_runs_on_the_same_simulation(void **state)
         assert_true(r.avg_jct_s >= (600 + 300 + 100) / 3.0);
         assert_true(r.utilization > 0 && r.utilization <= 1);
         assert_true(isnan(r.share_error)); /* none of these promises shares */
+        assert_int_equal(r.unproven, 0);
     }
     shoal_sim_free(sim);
     shoal_env_free(env);

@@ -143,6 +143,23 @@ static void words_about_shares_are_those_of_the_rows(void **state)
     sample_free(&s);
 }
 
+static void shares_that_are_not_proven_are_said_to_be(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_make(&s, "1x4:t4,1x4:v100", 4, 2, 20000, 47);
+    sample_promise(&s, 0, 1);
+    assert_says(&s, 2, "Numerical trouble", false);
+    s.results[0]->metrics.rounds = 1420;
+    s.results[0]->metrics.unproven = 3;
+    s.results[0]->metrics.unproven_gap = 2e-5;
+    assert_says(&s, 2,
+                "Numerical trouble: the shares of 3 of 1,420 rounds are not proven optimal; value "
+                "and bound are up to 2e-05 apart.</p>",
+                true);
+    sample_free(&s);
+}
+
 static void odd_shares_and_prices_make_a_page(void **state)
 {
     (void)state;
@@ -203,6 +220,7 @@ int main(void)
         cmocka_unit_test(one_of_the_two_makes_one_panel),
         cmocka_unit_test(prices_are_shown_against_the_mean_of_all_gpus),
         cmocka_unit_test(words_about_shares_are_those_of_the_rows),
+        cmocka_unit_test(shares_that_are_not_proven_are_said_to_be),
         cmocka_unit_test(odd_shares_and_prices_make_a_page),
         cmocka_unit_test(many_policies_with_shares_fit_in_a_megabyte_and_say_what_is_left_out),
     };

@@ -85,6 +85,16 @@ static shoal_status decide_odd(void *memory, const struct sched_snapshot *snap,
 }
 static const struct sched_policy odd = {.name = "odd", .decide = decide_odd};
 
+/* Its solver fails every third time, each time by more. */
+static shoal_status decide_doubtful(void *memory, const struct sched_snapshot *snap,
+                                    struct sched_plan *plan)
+{
+    if (snap->round % 3 == 1)
+        sched_plan_set_unproven(plan, 1e-6 * (double)(snap->round + 1));
+    return decide_exact(memory, snap, plan);
+}
+static const struct sched_policy doubtful = {.name = "doubtful", .decide = decide_doubtful};
+
 static struct sim_opts recording(const struct sched_policy *policy)
 {
     struct sim_opts o;
@@ -319,6 +329,31 @@ static void a_long_run_keeps_the_mean_of_prices_in_bounded_steps(void **state)
     run_world_fini(&w);
 }
 
+/* ---- not proven ---- */
+
+static void decisions_that_are_not_proven_are_counted_with_the_largest_gap(void **state)
+{
+    struct run_world w;
+    struct sim_result *r = NULL;
+
+    (void)state;
+    run_world_init(&w, "1x4:t4");
+    run_world_csv(&w, RUN_HEAD "a,0,4,600\nb,0,4,900\n", NULL);
+    struct sim_opts o = recording(&exact);
+    o.record = false; /* it is counted whatever is kept */
+    assert_int_equal(sim_run(w.env, w.trace, &w.cluster, &o, &r, NULL), SHOAL_OK);
+    assert_true(r->metrics.unproven == 0 && r->metrics.unproven_gap == 0);
+    sim_result_free(r);
+    o.policy = &doubtful;
+    assert_int_equal(sim_run(w.env, w.trace, &w.cluster, &o, &r, NULL), SHOAL_OK);
+    uint64_t expected = (r->metrics.rounds + 1) / 3; /* rounds 1, 4, 7, ... from 0 on */
+    assert_true(expected > 5);
+    assert_int_equal(r->metrics.unproven, expected);
+    run_near(r->metrics.unproven_gap, 1e-6 * (double)(3 * expected - 1), 1e-15);
+    sim_result_free(r);
+    run_world_fini(&w);
+}
+
 /* ---- kept only when asked for, always the same ---- */
 
 static void nothing_is_kept_unless_asked_for(void **state)
@@ -508,6 +543,7 @@ int main(void)
         cmocka_unit_test(numbers_that_are_none_are_not_counted),
         cmocka_unit_test(prices_hold_for_a_round_and_are_nothing_when_no_job_is_live),
         cmocka_unit_test(a_long_run_keeps_the_mean_of_prices_in_bounded_steps),
+        cmocka_unit_test(decisions_that_are_not_proven_are_counted_with_the_largest_gap),
         cmocka_unit_test(nothing_is_kept_unless_asked_for),
         cmocka_unit_test(equal_runs_keep_equal_bytes),
         cmocka_unit_test(the_end_of_a_job_is_logged_with_its_times_by_kind),

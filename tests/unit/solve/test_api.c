@@ -132,6 +132,11 @@ static void check_deadlines(const shoal_solve_problem *p, const shoal_solve_resu
 
     for (size_t i = 0; i < p->job_count; i++) {
         bool up = (r->flags[i] & SHOAL_SOLVE_GIVEN_UP) != 0;
+        bool hopeless = (r->flags[i] & SHOAL_SOLVE_HOPELESS) != 0;
+        double fastest = 0;
+        for (uint32_t k = 0; k < p->kind_count; k++)
+            fastest = p->capacity[k] > 0 ? fmax(fastest, p->rates[i * p->kind_count + k]) : fastest;
+        assert_int_equal(hopeless, up && !(fastest * p->deadline_s[i] >= p->left[i]));
         given_up += up;
         if (isinf(p->deadline_s[i]))
             assert_false(up);
@@ -150,7 +155,7 @@ static void answers_are_feasible_for_every_objective_and_proven(void **state)
 
     (void)state;
     base_rand_init(&rand, 3, "solve");
-    for (int round = 0; round < 150; round++) {
+    for (int round = 0; round < property_count(500); round++) {
         draw(&rand, &in);
         in.p.agnostic = (uint32_t)base_rand_below(&rand, 2);
         for (size_t o = 0; shoal_solve_objective(o) != NULL; o++) {
@@ -183,7 +188,7 @@ static void prices_are_what_a_little_more_capacity_adds(void **state)
 
     (void)state;
     base_rand_init(&rand, 5, "price");
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < property_count(300); round++) {
         draw(&rand, &in);
         uint32_t k = (uint32_t)base_rand_below(&rand, in.p.kind_count);
         const char *name = names[round % 3];
@@ -191,12 +196,14 @@ static void prices_are_what_a_little_more_capacity_adds(void **state)
         if (in.capacity[k] == 0 || in.p.job_count == 0)
             continue;
         assert_int_equal(shoal_solver_solve(solver, name, &in.p, &a, NULL), SHOAL_OK);
-        double price = a.prices[k];
+        double price = a.prices[k], value = a.priced;
         in.capacity[k] += more;
         assert_int_equal(shoal_solver_solve(solver, name, &in.p, &b, NULL), SHOAL_OK);
-        double gain = fabs(b.level - a.level) / more;
+        if (strcmp(a.priced_unit, b.priced_unit) != 0)
+            continue;
+        double gain = fabs(b.priced - value) / more;
         /* At a corner the price lies between the slopes on both sides; a bound on one side holds. */
-        if (gain > fabs(price) * (1 + 1e-2) + 1e-3 * a.level)
+        if (gain > price * (1 + 1e-2) + 1e-3 * value)
             fail_msg("round %d, %s: price %g, but %g more GPU added %g", round, name, price, more,
                      gain);
         seen++;
@@ -219,7 +226,7 @@ static void rows_in_entities_are_that_many_jobs(void **state)
 
     (void)state;
     base_rand_init(&rand, 11, "rows");
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < property_count(200); round++) {
         draw(&rand, &in);
         for (uint32_t e = 0; e < 4; e++)
             in.entities[e].fifo = round % 2 != 0 && e % 2 != 0;

@@ -102,7 +102,7 @@ static void spans_of_any_json_are_those_of_a_parser(void **state)
 
     (void)state;
     base_rand_init(&rand, 7, "walk");
-    for (int round = 0; round < 300000; round++) {
+    for (int round = 0; round < property_count(300000); round++) {
         char text[24];
         size_t size = 2 + base_rand_u64(&rand) % (sizeof text - 3);
         for (size_t i = 0; i < size; i++)
