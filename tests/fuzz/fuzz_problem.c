@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SOLVED_MAX = 5, SHARED_MAX = 200 };
+enum { SOLVED_MAX = 64, SHARED_MAX = 200 };
 
 /* Values span twelve orders of magnitude, so sums are judged by the largest of their parts. */
 static const double SLACK = 1e-6;
@@ -74,8 +74,6 @@ static void solve_all(shoal_env *env, const struct solve_problem *p)
     for (size_t i = 0; i < p->job_count; i++)
         jobs += p->count[i];
     for (uint32_t turn = 0; turn < 4 * SCHED_OBJECTIVE_COUNT; turn++) {
-        if (turn / 4 == SCHED_OBJECTIVE_HIERARCHICAL)
-            continue; /* queues in a tree may take seconds yet: random tests cover them */
         enum sched_objective objective = (enum sched_objective)(turn / 4);
         bool sharing = turn % 2 != 0;
         shoal_solve_result r = SHOAL_SOLVE_RESULT_INIT;
@@ -87,8 +85,7 @@ static void solve_all(shoal_env *env, const struct solve_problem *p)
         solve_problem_view(p, turn % 4 >= 2, sharing, &view);
         shoal_status st =
             shoal_solver_solve(solver, sched_objectives[objective].name, &view, &r, &err);
-        if (st != SHOAL_OK) /* refused in words: too large, or outside what the solver resolves */
-            continue;
+        shoal_assert(st == SHOAL_OK || st == SHOAL_E_LIMIT);
         if (st == SHOAL_OK)
             check_answer(p, &r);
     }
