@@ -83,18 +83,24 @@ def trace_lines(v100, jobs_per_hour, seed, count, multi):
         yield f"{name}\t-\t-\t-\t0\t{seconds * v100[name, gpus]!r}\t{gpus}\t1\t-1\t{arrival!r}\n"
 
 
-def finish_times(shoal, trace, policy, *options):
-    """Seconds at which each job of a Gavel trace ended, by its line, the first 0."""
+def finish_times(shoal, trace, policy, *options, until=()):
+    """Seconds at which each job of a Gavel trace ended, by its line, the first 0. The simulation is stopped once all
+    jobs of `until` ended, when any are given: nothing after that changes what they got."""
     command = [shoal, "sim", trace, "--policy", policy, *options, "--threads", "1", "--log", "error",
                "--events", "/dev/stdout"]
-    ends = {}
+    ends, missing = {}, set(until)
     with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         for line in child.stdout:
             if '"job.finished"' in line:
                 event = json.loads(line)
-                ends[int(event["job"].removeprefix("job-")) - 1] = event["t"]
+                job = int(event["job"].removeprefix("job-")) - 1
+                ends[job] = event["t"]
+                missing.discard(job)
+                if until and not missing:
+                    child.kill()
+                    break
         said = child.stderr.read()
-    if child.returncode != 0:
+    if child.returncode != 0 and (missing or not until):
         raise RuntimeError(f"{' '.join(map(str, command))} ended with {child.returncode}: {said}")
     return ends
 
@@ -114,19 +120,17 @@ class Runner:
             os.replace(part, path)  # another thread may be making the same
         return path
 
-    def finish_times(self, trace, policy):
-        return finish_times(self.shoal, trace, policy, "--cluster", CLUSTER, "--profiles", self.table, *ROUND)
+    def finish_times(self, trace, policy, **how):
+        return finish_times(self.shoal, trace, policy, "--cluster", CLUSTER, "--profiles", self.table, *ROUND, **how)
 
     def window_hours(self, policy, jobs_per_hour, seed, multi):
         """Average completion time of the jobs of WINDOW; None when the queue grows without bound."""
-        count = WINDOW.stop
-        while count < ARRIVALS_MAX:
-            count += max(2000, count - WINDOW.stop)
-            ends = self.finish_times(self.trace(jobs_per_hour, seed, count, multi), policy)
-            arrivals = list(itertools.islice(draw_arrivals(seed, jobs_per_hour), count))
-            if max(ends[job] for job in WINDOW) <= arrivals[-1]:
-                return sum(ends[job] - arrivals[job] for job in WINDOW) / len(WINDOW) / 3600
-        return None
+        trace = self.trace(jobs_per_hour, seed, ARRIVALS_MAX, multi)
+        ends = self.finish_times(trace, policy, until=WINDOW)
+        arrivals = list(itertools.islice(draw_arrivals(seed, jobs_per_hour), ARRIVALS_MAX))
+        if max(ends[job] for job in WINDOW) > arrivals[-1]:
+            return None
+        return sum(ends[job] - arrivals[job] for job in WINDOW) / len(WINDOW) / 3600
 
     def makespan_hours(self, policy, count, seed):
         """When the last of `count` jobs ends that all arrive at 0, gangs among them."""
