@@ -168,8 +168,8 @@ static inline void problem_draw(struct problem *q, const struct table *t, size_t
     q->left[m] = top * 3600 * pow(10, base_rand_range(r, -0.5, 0.7));
     q->since[m] = base_rand_range(r, 0, 0.5) * q->left[m] / top;
     q->denominator[m] = q->since[m] / 2 + q->left[m] / (alone / fmax(share, 1));
-    double slack = base_rand_range(r, 1.05, 3); /* more than can be kept */
-    q->floor[m] = base_rand_below(r, 5) < 3 ? top / slack : 0;
+    double slack = base_rand_range(r, 1.05, 2); /* more than can be kept */
+    q->floor[m] = base_rand_below(r, 5) < 4 ? top / slack : 0;
 }
 
 static inline void problem_init(struct problem *q, const struct table *t, size_t jobs,
