@@ -1,12 +1,12 @@
 /* solve.c - how long the price solver takes to share a cluster, and against CLP.
  *
- * One JSON line per result: `ours` is CPU seconds of one solve, the median of `n`; with more than one
- * thread, elapsed seconds. `peer` is CLP's CPU seconds for the same problem, solved in turns in this
- * process by the better of its dual and primal simplex, loading not counted (`against` "CLP", ratio:
- * times faster), or the bound that was set (`against` "bound", ratio: part of it). Every answer is
- * checked: shares feasible, needs met, gap closed; where CLP is at hand, levels and sums equal its
- * to 1e-8, and the needs of ftf, makespan and cost-slo fit, by CLP, while 1e-4 more does not. A check
- * that fails ends the program with 1.
+ * One JSON line per result: `ours` is CPU seconds of one solve, the median of `n`; with more than
+ * one thread, elapsed seconds. `peer` is CLP's CPU seconds for the same problem, solved in turns in
+ * this process by the better of its dual and primal simplex, loading not counted (`against` "CLP",
+ * ratio: times faster), or the bound that was set (`against` "bound", ratio: part of it). Every
+ * answer is checked: shares feasible, needs met, gap closed; where CLP is at hand, levels and sums
+ * equal its to 1e-8, and the needs of ftf, makespan and cost-slo fit, by CLP, while 1e-4 more does
+ * not. A check that fails ends the program with 1.
  *
  *   bench_solve [--table JSON] [--no-clp] [--deep] [MODE...]
  *
@@ -125,7 +125,7 @@ static void print_row(const struct row *r, struct sample *t)
     fflush(stdout);
 }
 
-/* --- checks ---------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 /* The shares exist and give every job what is asked (NULL: nothing). */
 static void check_shares(const struct problem *q, const struct num_share_result *r,
@@ -160,7 +160,6 @@ static double check_gap(const struct num_share_result *r)
     for (uint32_t j = 0; j < NUM_KINDS_MAX; j++)
         most = fmax(most, r->price[j]);
     check(most > 0, "GPUs are not scarce: the problem is too easy", most, r->level);
-
     check(r->exact, "not exact", r->level, r->bound);
     check(gap <= 1.001e-9, "level and bound apart", r->level, r->bound);
     return gap;
@@ -183,7 +182,7 @@ static bool check_with_clp(const struct problem *q)
     return use_clp && (deep || q->p.job_count <= 1000);
 }
 
-/* --- modes ----------------------------------------------------------------------------------- */
+/* ---- modes ---- */
 
 static shoal_status run_on_threads(void *ctx, size_t count, void (*fn)(void *arg, size_t index),
                                    void *arg)
@@ -547,7 +546,7 @@ static void mode_kinds(void)
     }
 }
 
-/* --- main ------------------------------------------------------------------------------------ */
+/* ---- main ---- */
 
 static const struct {
     const char *name;

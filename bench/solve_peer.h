@@ -1,5 +1,5 @@
-/* solve_peer.h - CLP as the peer and the judge of bench/solve.c; where it is not installed, peer_found
- * is false and nothing here may be called. */
+/* solve_peer.h - CLP as the peer and the judge of bench/solve.c; where it is not installed,
+ * peer_found is false and nothing here may be called. */
 #ifndef BENCH_SOLVE_PEER_H
 #define BENCH_SOLVE_PEER_H
 
@@ -21,8 +21,8 @@ static inline void check(bool truth, const char *what, double a, double b)
 
 static const bool peer_found = true;
 
-/* One solve of the max-min program; returns CPU seconds. CLP's tolerances are tightened to 1e-9: with
- * its usual 1e-7, which saves no time here, objectives differ by more than 1e-8. */
+/* One solve of the max-min program; returns CPU seconds. CLP's tolerances are tightened to 1e-9:
+ * with its usual 1e-7, which saves no time here, objectives differ by more than 1e-8. */
 static inline double peer_time(const struct problem *q, const double *need, double level,
                                int method)
 {

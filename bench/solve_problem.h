@@ -1,8 +1,8 @@
 /* solve_problem.h - the problems that bench/solve.c measures.
  *
- * Jobs are rows of a throughput table: Gavel's, or one of the same shape drawn from a seed. Gangs of
- * 1, 2, 4 and 8 GPUs as Gavel's generator draws them (70, 10, 15 and 5 %); three GPUs for four jobs,
- * split evenly among the kinds. A table has three kinds; further ones lie between them. */
+ * Jobs are rows of a throughput table: Gavel's, or one of the same shape drawn from a seed. Gangs
+ * of 1, 2, 4 and 8 GPUs as Gavel's generator draws them (70, 10, 15 and 5 %); three GPUs for four
+ * jobs, split evenly among the kinds. A table has three kinds; further ones lie between them. */
 #ifndef BENCH_SOLVE_PROBLEM_H
 #define BENCH_SOLVE_PROBLEM_H
 
@@ -121,7 +121,8 @@ struct problem {
     double *value;               /* (jobs, kinds) speed per dollar */
 };
 
-/* The table's speed on kind j of `kinds`: the first and the last are the table's, others between. */
+/* The table's speed on kind j of `kinds`: the first and the last are the table's, others
+ * between. */
 static inline double table_rate(const struct table *t, uint32_t row, uint32_t j, uint32_t kinds)
 {
     double at = kinds > 1 ? (double)j * (TABLE_KINDS - 1) / (kinds - 1) : 0;

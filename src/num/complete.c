@@ -5,18 +5,18 @@
  * each line (row or column) times its count of known entries, so that what a lambda means does not
  * depend on how many are known (Zhou and others, "Large-scale parallel collaborative filtering for
  * the Netflix prize", 2008). With one side fixed each line of the other is a least-squares problem
- * of rank + 1 unknowns: normal equations, and a Cholesky factor in place. A sweep, all rows then all
- * columns, costs O(known x rank^2).
+ * of rank + 1 unknowns: normal equations, and a Cholesky factor in place. A sweep, all rows then
+ * all columns, costs O(known x rank^2).
  *
  * Choosing. The known entries are dealt into FOLDS parts. Each part in turn is hidden and predicted
  * by a fit to the others. For each rank fits go down the lambdas from strong to weak, each starting
- * from the one before: weak ones that start from random numbers get stuck with single lines far off.
- * A rank is left when a lambda brings no gain, and the search when two ranks bring less than
- * gain_min. The rank and lambda of least mean absolute error over all hidden entries are then fitted
- * to everything that is known, along the same path.
+ * from the one before: weak ones that start from random numbers get stuck with single lines far
+ * off. A rank is left when a lambda brings no gain, and the search when two ranks bring less than
+ * GAIN_MIN. The rank and lambda of least mean absolute error over all hidden entries are then
+ * fitted to everything that is known, along the same path.
  *
- * Workspace: the known entries twice (by row, by column) and the numbers of FOLDS + 1 models. Tests:
- * tests/unit/num/test_complete.c. */
+ * Workspace: the known entries twice (by row, by column) and the numbers of FOLDS + 1 models.
+ * Tests: tests/unit/num/test_complete.c. */
 #include "num/complete.h"
 
 #include "base/arena.h"
@@ -32,12 +32,12 @@ enum {
     SWEEPS_FINAL = 1000,
     ARENA_BLOCK_SIZE = 1 << 16
 };
-static const double lambdas[] = {0.1, 0.03, 0.01, 1e-3, 1e-6}; /* strong to weak */
-enum { LAMBDA_COUNT = sizeof lambdas / sizeof lambdas[0] };
-static const double shake = 0.02;    /* of the columns' numbers, before each fit */
-static const double gain_min = 0.02; /* relative, that a higher rank must bring */
+static const double LAMBDAS[] = {0.1, 0.03, 0.01, 1e-3, 1e-6}; /* strong to weak */
+enum { LAMBDA_COUNT = sizeof LAMBDAS / sizeof LAMBDAS[0] };
+static const double SHAKE = 0.02;    /* of the columns' numbers, before each fit */
+static const double GAIN_MIN = 0.02; /* relative, that a higher rank must bring */
 /* A sweep that lowers the squared error by less is the last. */
-static const double settled_choose = 0.01, settled_final = 1e-4;
+static const double SETTLED_CHOOSE = 0.01, SETTLED_FINAL = 1e-4;
 
 enum { ROWS, COLUMNS, SIDES };
 
@@ -70,8 +70,7 @@ struct completion {
     uint32_t sweeps;
 };
 
-/* --- one least-squares problem -------------------------------------------------------------------
- */
+/* ---- one least-squares problem ---- */
 
 /* Solves a x = b for a symmetric positive definite a (lower half given, overwritten) of n rows. */
 static void solve(double a[WIDTH][WIDTH], double *b, uint32_t n)
@@ -127,8 +126,7 @@ static void fit_line(const struct side *side, struct model *m, int s, uint32_t i
     memcpy(m->number[s] + (size_t)i * WIDTH, b, n * sizeof *b);
 }
 
-/* --- a fit ---------------------------------------------------------------------------------------
- */
+/* ---- a fit ---- */
 
 static double predict(const struct model *m, uint32_t row, uint32_t column, uint32_t rank)
 {
@@ -161,7 +159,7 @@ static double squared_error(const struct completion *c, const struct model *m, u
 static void fit(struct completion *c, struct model *m, uint32_t rank, double lambda, bool final)
 {
     uint32_t sweeps_max = final ? SWEEPS_FINAL : SWEEPS_CHOOSE;
-    double settled = final ? settled_final : settled_choose;
+    double settled = final ? SETTLED_FINAL : SETTLED_CHOOSE;
     double last = INFINITY;
 
     for (uint32_t n = 0; n < sweeps_max; n++) {
@@ -182,7 +180,7 @@ static void relax(struct completion *c, struct model *m, uint32_t rank, double l
 {
     for (uint32_t j = 0; j < c->side[COLUMNS].count; j++)
         for (uint32_t p = 1; p <= rank; p++)
-            m->number[COLUMNS][(size_t)j * WIDTH + p] += base_rand_normal(&c->rand, 0, shake);
+            m->number[COLUMNS][(size_t)j * WIDTH + p] += base_rand_normal(&c->rand, 0, SHAKE);
     fit(c, m, rank, lambda, final);
 }
 
@@ -223,8 +221,7 @@ static double estimate(const struct model *m, uint32_t row, uint32_t column, uin
     return fmin(fmax(predict(m, row, column, rank), 0), 1);
 }
 
-/* --- which fit -----------------------------------------------------------------------------------
- */
+/* ---- which fit ---- */
 
 struct choice {
     uint32_t rank;
@@ -257,7 +254,7 @@ static struct choice descend(struct completion *c, uint32_t rank)
     for (int l = 0; l < LAMBDA_COUNT && l <= best.lambda + 1; l++) {
         double sum = 0;
         for (int fold = 0; fold < FOLDS; fold++) {
-            relax(c, &c->model[fold], rank, lambdas[l], false);
+            relax(c, &c->model[fold], rank, LAMBDAS[l], false);
             sum += hidden_error(c, &c->model[fold], rank);
         }
         if (sum / c->known < best.error) {
@@ -274,7 +271,7 @@ static struct choice choose(struct completion *c)
 
     for (uint32_t rank = 0; rank < WIDTH && rank <= best.rank + 2; rank++) {
         struct choice found = descend(c, rank);
-        if (found.error < best.error * (1 - gain_min))
+        if (found.error < best.error * (1 - GAIN_MIN))
             best = found;
     }
     return best;
@@ -292,8 +289,7 @@ static struct choice no_choice(const struct completion *c)
     return (struct choice){0, 0, sum / c->known};
 }
 
-/* --- the known entries ---------------------------------------------------------------------------
- */
+/* ---- the known entries ---- */
 
 /* Deals the entries out to the folds: shuffled, then in turn. */
 static void deal(struct completion *c, uint32_t *deck)
@@ -377,8 +373,7 @@ static shoal_status gather(struct completion *c, struct base_arena *arena, const
     return SHOAL_OK;
 }
 
-/* --- the call ------------------------------------------------------------------------------------
- */
+/* ---- the call ---- */
 
 static void complete(struct completion *c, const double *value, const bool *known,
                      double *out_value, struct num_complete_result *out)
@@ -388,7 +383,7 @@ static void complete(struct completion *c, const double *value, const bool *know
     begin(c, all);
     struct choice choice = c->known >= NUM_COMPLETE_HIDE_MIN ? choose(c) : no_choice(c);
     for (int l = 0; l <= choice.lambda; l++)
-        relax(c, all, choice.rank, lambdas[l], l == choice.lambda);
+        relax(c, all, choice.rank, LAMBDAS[l], l == choice.lambda);
     for (uint32_t i = 0; i < c->side[ROWS].count; i++) {
         for (uint32_t j = 0; j < c->side[COLUMNS].count; j++) {
             size_t at = (size_t)i * c->side[COLUMNS].count + j;

@@ -5,7 +5,8 @@
  * estimate is off is itself estimated, by hiding some of the known entries.
  *
  * A row without a known entry gets the means of its columns, a column without one the means of its
- * rows; where both are empty, the mean of all. Equal input and seed give equal output. Any thread. */
+ * rows; where both are empty, the mean of all. Equal input and seed give equal output. Any
+ * thread. */
 #ifndef NUM_COMPLETE_H
 #define NUM_COMPLETE_H
 

@@ -1,29 +1,30 @@
-/* Primal revised simplex with an explicit inverse, for small linear programs that grow by columns.
+/* lp.c - primal revised simplex with an explicit inverse, for small linear programs that grow by
+ * columns.
  *
  * Variables: the caller's columns ("structural") and one logical per row, its slack; the logical of
  * an equation is fixed at 0 and never comes back once it has left. The first basis is all logicals.
  *
- * Phases. There are no artificial variables. Basic variables outside their bounds are infeasible; as
- * long as there are any, the cost to climb is minus the sum of infeasibilities (first phase), else
- * the caller's. A basis that lost feasibility to rounding is thus mended in the same way as one that
- * never had it.
+ * Phases. There are no artificial variables. Basic variables outside their bounds are infeasible;
+ * as long as there are any, the cost to climb is minus the sum of infeasibilities (first phase),
+ * else the caller's. A basis that lost feasibility to rounding is thus mended in the same way as
+ * one that never had it.
  *
  * Pricing. Largest reduced cost per length of the column. All columns are priced each time from the
  * duals: no reduced cost is carried along, so none drifts. The winner's reduced cost is computed a
  * second way, from the column in terms of the basis; both must agree that it is worth entering.
  *
  * Ratio test. Harris: first the longest step with every bound relaxed by `slack`, then, among rows
- * that block before it, a large pivot. Rows that tie are told apart by a second right-hand side w, a
- * random positive direction that stands for an infinitesimal change of b: the order of (x, w) is
+ * that block before it, a large pivot. Rows that tie are told apart by a second right-hand side w,
+ * a random positive direction that stands for an infinitesimal change of b: the order of (x, w) is
  * lexicographic, so a basis does not come back and nothing has to be taken out at the end.
  *
  * Scaling. Columns are divided by their largest entry when they arrive; rows by their largest entry
  * at the first solve, when that is below 1. Factors are powers of two: no rounding.
  *
- * Storage. The inverse is column-major, columns padded to LANES. A column in terms of the basis is a
- * sum of its columns, and a pivot changes only those with a non-zero in the pivot row; both run over
- * contiguous memory and skip zeros. Few rows: structural columns lie in blocks of BLOCK side by side,
- * so that pricing multiplies whole vectors; many rows: as lists of non-zeros.
+ * Storage. The inverse is column-major, columns padded to LANES. A column in terms of the basis is
+ * a sum of its columns, and a pivot changes only those with a non-zero in the pivot row; both run
+ * over contiguous memory and skip zeros. Few rows: structural columns lie in blocks of BLOCK side
+ * by side, so that pricing multiplies whole vectors; many rows: as lists of non-zeros.
  *
  * Accuracy. At each optimum x and the duals are recomputed and refined against the original
  * columns; if the residual was above RESIDUAL_MAX, the inverse is rebuilt (by pivoting the basic
@@ -31,7 +32,7 @@
  * anything to gain.
  *
  * The file is long because every part works on the same basis; it reads from storage through the
- * inverse to one step and the climb. */
+ * inverse to one step and the climb. Tests: tests/unit/num/test_lp.c. */
 #include "num/lp.h"
 
 #include "base/assert.h"
@@ -59,9 +60,9 @@ static const double HARRIS_SLACK = 1e-13;    /* of the largest b */
 static const double TIE_SLACK = 1e-3;        /* of w, which is about 1 */
 static const double PIVOT_TOLERANCE = 1e-12; /* of the largest entry of the column */
 static const double PIVOT_SUSPECT = 1e-6;    /* below: only with a fresh inverse */
-static const double SINGULAR = 1e-11;
-static const double RESIDUAL_MAX = 1e-11;  /* above: rebuild */
-static const double RESIDUAL_FINE = 1e-15; /* above: refine */
+static const double SINGULAR = 1e-11;        /* smaller pivots of a rebuild: the column depends */
+static const double RESIDUAL_MAX = 1e-11;    /* above: rebuild */
+static const double RESIDUAL_FINE = 1e-15;   /* above: refine */
 
 /* Two doubles handled at once, wherever they lie: what every 64-bit machine has. Wider vectors are
  * lowered through memory where the machine lacks them. */
@@ -380,12 +381,6 @@ shoal_status num_lp_add(struct num_lp *lp, double cost, const double *column, ui
     lp->count++;
     *out_index = (uint32_t)j;
     return SHOAL_OK;
-}
-
-void num_lp_set_cost(struct num_lp *lp, uint32_t index, double cost)
-{
-    shoal_assert(index < lp->count && isfinite(cost));
-    lp->columns[index].cost = cost * lp->columns[index].scale;
 }
 
 /* ---- scaling ---- */

@@ -3,10 +3,10 @@
  *
  * Made for masters of column generation: few rows (at most NUM_LP_ROWS_MAX), columns that arrive
  * while it is being solved. Rows are fixed at init; add columns and solve, as often as wanted: each
- * solve goes on from the last basis. After an optimal solve `dual` prices the rows, so the caller can
- * look for a column worth adding: one with cost - dual.column > 0. After an infeasible one `dual` is
- * the proof: dual.column >= 0 for every column, yet dual.b < 0; a column with dual.column < 0 may
- * help.
+ * solve goes on from the last basis. After an optimal solve `dual` prices the rows, so the caller
+ * can look for a column worth adding: one with cost - dual.column > 0. After an infeasible one
+ * `dual` is the proof: dual.column >= 0 for every column, yet dual.b < 0; a column with dual.column
+ * < 0 may help.
  *
  * Primal simplex with an explicit inverse that is rebuilt as rounding grows; a first phase where
  * b < 0 or a row is an equation. Cost of a pivot: O(rows^2 + rows x columns). Owner thread only. */
@@ -39,10 +39,9 @@ void num_lp_reset(struct num_lp *lp, const double *b);
  * something is not finite. */
 SHOAL_MUST_USE shoal_status num_lp_add(struct num_lp *lp, double cost, const double *column,
                                        uint32_t *out_index);
-/* Changes the cost of a column; the next solve goes on from the current basis. */
-void num_lp_set_cost(struct num_lp *lp, uint32_t index, double cost);
 uint32_t num_lp_column_count(const struct num_lp *lp);
-/* At most pivot_max pivots (0: a generous default). Allocates nothing: SHOAL_OK with the outcome. */
+/* At most pivot_max pivots (0: a generous default). Allocates nothing: SHOAL_OK with the
+ * outcome. */
 SHOAL_MUST_USE shoal_status num_lp_solve(struct num_lp *lp, uint32_t pivot_max,
                                          enum num_lp_outcome *out_outcome);
 double num_lp_objective(const struct num_lp *lp);

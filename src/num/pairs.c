@@ -1,15 +1,15 @@
-/* Column generation over pairs of groups.
+/* pairs.c - column generation over pairs of groups.
  *
  * The master (num_lp) starts with every group alone on every kind, t, and the pairs that the last
- * call ended with. Its duals price all pairs worth pricing: p per GPU of a kind, tau per job-time of
- * a group, sigma per speed of a group. A pair (a, b) on a kind is worth
+ * call ended with. Its duals price all pairs worth pricing: p per GPU of a kind, tau per job-time
+ * of a group, sigma per speed of a group. A pair (a, b) on a kind is worth
  *
  *     (value_a + sigma_a) speed_ab + (value_b + sigma_b) speed_ba - p z - tau_a - tau_b;
  *
- * the same formula holds for a = b, where two jobs of one group run together. The best few per group
- * are added and the master goes on, until none is worth anything. While the master cannot keep the
- * floors its duals are the proof of that, and columns are priced against the proof (value = 0): one
- * that breaks it is added, and if there is none, the floors cannot be kept at all.
+ * the same formula holds for a = b, where two jobs of one group run together. The best few per
+ * group are added and the master goes on, until none is worth anything. While the master cannot
+ * keep the floors its duals are the proof of that, and columns are priced against the proof (value
+ * = 0): one that breaks it is added, and if there is none, the floors cannot be kept at all.
  *
  * Pairs that do not beat running in turns are never candidates: with f_a = speed_ab / rate_a and
  * f_b likewise, f_a + f_b <= 1, a alone for f_a and b alone for f_b does the same in less.
@@ -21,18 +21,21 @@
  *
  * The bound comes from the duals alone: sigma is raised until t earns nothing, then tau until
  * no column does; the rest is weak duality. It is right whatever the master did, so it also tells
- * when rounding has won. */
+ * when rounding has won. Tests: tests/unit/num/test_pairs.c. */
 #include "num/pairs.h"
 
 #include "num/lp.h"
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS_MAX = 2000, NO_ROW = UINT32_MAX };
+enum {
+    ROUNDS_MAX = 2000, /* of solving and pricing; some dozens are usual */
+    NO_ROW = UINT32_MAX
+};
 
 static const double WORTH_TOLERANCE = 1e-11; /* of what a column earns */
-static const double GAP_TOLERANCE = 1e-9;
-static const double NOISE = 1e-14;        /* of the terms of the bound */
+static const double GAP_TOLERANCE = 1e-9;    /* between total and bound, of the total */
+static const double NOISE = 1e-14;           /* of the terms of the bound */
 static const double ROW_TOLERANCE = 1e-9; /* how far over a row, in its unit, a solution may be */
 static const double DUST = 1e-13; /* of the jobs of a group: less is rounding, not a share */
 
@@ -317,8 +320,8 @@ static shoal_status start_master(struct num_pairs *s, const struct num_pairs_pro
 
 /* ---- prices ---- */
 
-/* Reads the duals; `value_factor` 0 prices against a proof of infeasibility. Kinds without GPUs cost
- * too much for anyone. */
+/* Reads the duals; `value_factor` 0 prices against a proof of infeasibility. Kinds without GPUs
+ * cost too much for anyone. */
 static void read_prices(struct num_pairs *s, const struct num_pairs_problem *p, double value_factor)
 {
     const double *dual = num_lp_dual(s->lp);
@@ -483,7 +486,7 @@ static shoal_status collect(struct num_pairs *s, const struct num_pairs_problem 
         if (c.y <= DUST * p->count[c.group])
             continue;
         s->result[out->column_count++] = c;
-        if (c.y > 0 && c.with != NUM_PAIRS_ALONE)
+        if (c.with != NUM_PAIRS_ALONE)
             s->kept[s->kept_count++] = c;
     }
     return SHOAL_OK;

@@ -1,12 +1,13 @@
-/* pairs.h - shares of time when two jobs may run on the same GPUs, by column generation over groups.
+/* pairs.h - shares of time when two jobs may run on the same GPUs, by column generation over
+ * groups.
  *
- * Jobs are gathered into groups of count_g jobs that are alike (same row of rates, gang size, need).
- * A column is a group alone on a kind, or two groups of equal gang size z together on it (a group
- * with itself when it has two jobs or more). Its variable y is how many of them run on average: y
- * jobs alone, or y pairs. y pairs of (g, h) use z y GPUs of the kind, y job-time of g and y of h, and
- * give y pair[g|h] speed to g and y pair[h|g] to h; with g = h that is 2 y job-time and 2 y pair[g|g]
- * speed of g. Rows: K capacities, one time row per group (its job-time <= count), one speed row per
- * group. Maximise
+ * Jobs are gathered into groups of count_g jobs that are alike (same row of rates, gang size,
+ * need). A column is a group alone on a kind, or two groups of equal gang size z together on it (a
+ * group with itself when it has two jobs or more). Its variable y is how many of them run on
+ * average: y jobs alone, or y pairs. y pairs of (g, h) use z y GPUs of the kind, y job-time of g
+ * and y of h, and give y pair[g|h] speed to g and y pair[h|g] to h; with g = h that is 2 y job-time
+ * and 2 y pair[g|g] speed of g. Rows: K capacities, one time row per group (its job-time <= count),
+ * one speed row per group. Maximise
  *
  *     t + sum_g value_g U_g     with    U_g >= count_g (floor_g + t need_g),
  *
@@ -57,8 +58,8 @@ struct num_pairs;
 SHOAL_MUST_USE shoal_status num_pairs_new(const struct base_alloc *alloc, struct num_pairs **out);
 void num_pairs_free(struct num_pairs *s);
 /* SHOAL_E_IMPOSSIBLE when the floors cannot be kept together; SHOAL_E_INVAL on bad values,
- * SHOAL_E_LIMIT on too many groups, SHOAL_E_INTERNAL when rounding leaves no solution that keeps the
- * rows. Starts from the last call's columns when groups and kinds are the same in number. */
+ * SHOAL_E_LIMIT on too many groups, SHOAL_E_INTERNAL when rounding leaves no solution that keeps
+ * the rows. Starts from the last call's columns when groups and kinds are the same in number. */
 SHOAL_MUST_USE shoal_status num_pairs_solve(struct num_pairs *s, const struct num_pairs_problem *p,
                                             struct num_pairs_result *out);
 

@@ -12,7 +12,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { TEAM_ROWS_MIN = 4 * SHARE_CHUNK, CURVE_STEPS_MAX = 200 };
+enum {
+    TEAM_CHUNKS_MIN = 4,  /* fewer are done before the threads are awake */
+    CURVE_STEPS_MAX = 200 /* solves along a curve; a handful is usual */
+};
 
 shoal_status num_share_new(const struct base_alloc *alloc, const struct num_team *team,
                            struct num_share **out)
@@ -24,7 +27,7 @@ shoal_status num_share_new(const struct base_alloc *alloc, const struct num_team
     s->alloc = alloc;
     s->team = team;
     s->tolerance = 1e-9;
-    s->ask = num_share_ask_find();
+    s->ask = num_share_ask_find(SHARE_LANES);
     *out = s;
     return SHOAL_OK;
 }
@@ -36,7 +39,7 @@ void num_share_free(struct num_share *s)
     const struct base_alloc *a = s->alloc;
     num_lp_free(s->master);
     num_share_sum_free(s);
-    num_share_filling_free(s);
+    num_share_fill_free(s);
     base_free(a, s->rows.a);
     base_free(a, s->rows.g);
     base_free(a, s->active.a);
@@ -101,12 +104,12 @@ shoal_status num_share_rows_reserve(const struct base_alloc *alloc, struct share
     return SHOAL_OK;
 }
 
-shoal_status num_share_each(const struct num_share *s, size_t count,
+shoal_status num_share_each(const struct num_share *s, size_t chunks,
                             void (*fn)(void *arg, size_t index), void *arg)
 {
-    if (s->team != NULL && s->team->threads > 1 && count * SHARE_CHUNK >= TEAM_ROWS_MIN)
-        return s->team->run(s->team->ctx, count, fn, arg);
-    for (size_t i = 0; i < count; i++)
+    if (s->team != NULL && s->team->threads > 1 && chunks >= TEAM_CHUNKS_MIN)
+        return s->team->run(s->team->ctx, chunks, fn, arg);
+    for (size_t i = 0; i < chunks; i++)
         fn(arg, i);
     return SHOAL_OK;
 }
@@ -159,7 +162,7 @@ static void prepare_chunk(void *arg, size_t index)
 
     for (size_t m = index * SHARE_CHUNK; m < end; m++) {
         double need = in->need[m], per = 1 / need, fastest = 0;
-        double count = p->count == NULL ? 1 : p->count[m];
+        double count = share_count(p, m);
         ok = ok && in_range(need) && in_range(p->gpus[m]) && p->gpus[m] > 0 && in_range(count) &&
              count > 0;
         for (uint32_t j = 0; j < p->kind_count; j++)
@@ -290,6 +293,17 @@ static double between(struct point low, struct point high)
     return logs ? exp(at) : at;
 }
 
+/* Even the highest theta is: nobody gets anything, and the prices prove it. */
+static shoal_status out_of_reach(struct num_share *s, const struct num_share_problem *p,
+                                 const double *price, struct num_share_result *out)
+{
+    shoal_status st = num_share_nothing(s, p, INFINITY, out);
+
+    if (st == SHOAL_OK)
+        memcpy(out->price, price, sizeof out->price);
+    return st;
+}
+
 shoal_status num_share_curve(struct num_share *s, const struct num_share_problem *p, double low,
                              double high, num_share_need_fn *need, void *ctx,
                              struct num_share_result *out)
@@ -308,13 +322,8 @@ shoal_status num_share_curve(struct num_share *s, const struct num_share_problem
     if (st != SHOAL_OK)
         return st;
     double slack = 0.5 * s->tolerance; /* a point is feasible when its scale is 1 but for this */
-    if (good.log_t < -slack) {
-        struct num_share_result proof = found; /* its prices show that `high` is out of reach */
-        st = num_share_nothing(s, p, INFINITY, out);
-        if (st == SHOAL_OK)
-            memcpy(out->price, proof.price, sizeof out->price);
-        return st;
-    }
+    if (good.log_t < -slack)
+        return out_of_reach(s, p, found.price, out);
     passes += found.passes;
     for (uint32_t step = 0; step < CURVE_STEPS_MAX && good.log_t > slack &&
                             good.theta - bad.theta > 0.1 * s->tolerance * fabs(good.theta);

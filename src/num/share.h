@@ -1,11 +1,11 @@
 /* share.h - shares of time on machines of several kinds, solved exactly by prices.
  *
- * Jobs m = 0..n-1 of z_m GPUs each, kinds j = 0..K-1 with N_j GPUs. x_mj is the share of time that m
- * spends on kind j: x >= 0, sum_j x_mj <= 1, sum_m z_m x_mj <= N_j. A job's speed is
- * u_m = sum_j rate_mj x_mj. What differs between objectives is what is asked of the speeds:
+ * Jobs m = 0..n-1 of z_m GPUs each, kinds j = 0..K-1 with N_j GPUs. x_mj is the share of time that
+ * m spends on kind j: x >= 0, sum_j x_mj <= 1, sum_m z_m x_mj <= N_j. A job's speed is u_m = sum_j
+ * rate_mj x_mj. What differs between objectives is what is asked of the speeds:
  *
- *   num_share_level   the largest t with u_m >= t need_m for all m. Max-min fairness
- *                     (need = weight x reference speed) and makespan (need = steps left, t = 1/time).
+ *   num_share_level   the largest t with u_m >= t need_m for all m. Max-min fairness (need: weight
+ *                     x reference speed) and makespan (need: steps left, t = 1/time).
  *   num_share_curve   the best theta with u_m >= need_m(theta): finish-time fairness.
  *   num_share_fill    water filling through a tree of entities: levels rise until a job is at its
  *                     top speed or some kind is exhausted, then the others go on.
@@ -13,8 +13,9 @@
  *   num_share_keep    which of the floors can be kept together, when not all can.
  *
  * Method: only the K capacity rows couple jobs, so each kind gets a price and each job answers
- * alone; see share.c. Every answer carries a bound proven by its prices (certificate): the gap
- * between value and bound is at most `tolerance` relative, or `exact` is false.
+ * alone; see share_level.c and docs/design/0006-prices.md. Every answer carries a bound proven by
+ * its prices (certificate): the gap between value and bound is at most `tolerance` relative, or
+ * `exact` is false.
  *
  * A solver keeps its memory and the last prices; a call on a problem of the same kinds starts from
  * them, which costs nothing and is right for any problem. Owner thread only; with a team it uses
@@ -47,9 +48,9 @@ struct num_share_problem {
 struct num_share_result {
     double level; /* t, theta or the sum */
     double bound; /* no solution is better than this */
-    double
-        price[NUM_KINDS_MAX]; /* what one more GPU of the kind adds to `level` (for num_share_curve:
-                                    how the bound moves) */
+    /* What one more GPU of the kind adds to `level`; num_share_curve: to the scale by which all
+     * needs at `level` could grow. */
+    double price[NUM_KINDS_MAX];
     double used[NUM_KINDS_MAX]; /* GPUs of each kind used */
     const double *x;            /* (jobs, kinds) */
     const double *slope; /* (jobs) > 0: this job holds the others back. level and curve: its part of
@@ -76,16 +77,16 @@ void num_share_set_tolerance(struct num_share *s, double tolerance);
 SHOAL_MUST_USE shoal_status num_share_level(struct num_share *s, const struct num_share_problem *p,
                                             const double *need, struct num_share_result *out);
 
-/* need(ctx, theta, out_need) fills what each job needs at theta; every entry falls (weakly) as theta
- * grows, INFINITY where theta is out of reach. Finds the smallest theta in [low, high] that is
- * feasible; `level` is INFINITY when `high` is not. x and slope are those at `level`. */
+/* need(ctx, theta, out_need) fills what each job needs at theta; every entry falls (weakly) as
+ * theta grows, INFINITY where theta is out of reach. Finds the smallest theta in [low, high] that
+ * is feasible; `level` is INFINITY when `high` is not. x and slope are those at `level`. */
 typedef void num_share_need_fn(void *ctx, double theta, double *out_need);
 SHOAL_MUST_USE shoal_status num_share_curve(struct num_share *s, const struct num_share_problem *p,
                                             double low, double high, num_share_need_fn *need,
                                             void *ctx, struct num_share_result *out);
 
-/* value (jobs, kinds) finite; floor (jobs) >= 0 or NULL. SHOAL_E_IMPOSSIBLE when the floors cannot be
- * kept together. */
+/* value (jobs, kinds) finite; floor (jobs) >= 0 or NULL. SHOAL_E_IMPOSSIBLE when the floors cannot
+ * be kept together. */
 SHOAL_MUST_USE shoal_status num_share_sum(struct num_share *s, const struct num_share_problem *p,
                                           const double *value, const double *floor,
                                           struct num_share_result *out);
@@ -113,8 +114,8 @@ struct num_tree {
     const double *job_weight; /* (jobs) > 0; NULL: 1 each */
 };
 /* unit (jobs) > 0: the speed that counts as 1 for the job. A job that can run nowhere gets nothing
- * and holds nobody back. `level` is the budget of the root at the first capacity bottleneck;
- * slope > 0 marks jobs stopped by capacity, 0 those at their top speed. exact: every stage is, and the
+ * and holds nobody back. `level` is the budget of the root at the first capacity bottleneck; slope
+ * > 0 marks jobs stopped by capacity, 0 those at their top speed. exact: every stage is, and the
  * stages together within 20 tolerances. */
 SHOAL_MUST_USE shoal_status num_share_fill(struct num_share *s, const struct num_share_problem *p,
                                            const double *unit, const struct num_tree *tree,

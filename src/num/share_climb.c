@@ -1,22 +1,22 @@
-/* share_climb.c - prices and a mix of ways for the largest sum of value x share, with floors under the
- * speeds of jobs.
+/* share_climb.c - prices and a mix of ways for the largest sum of value x share, with floors under
+ * the speeds of jobs.
  *
- * At prices p job m maximises (value_m - g_m p).x_m on its own, with rate_m.x_m >= floor_m, by one of
- * a few ways (share_ways.h). The sum over jobs plus p.N bounds the best total from above. The
- * answers are columns of a master with one row per kind and one that makes them a mix; its duals are
- * the next prices, taken half-way from the best ones so far (share_level.c explains the method). The
- * first column is a feasible point: nothing at all, all floors bought off, or the answer of the level
- * solver.
+ * At prices p job m maximises (value_m - g_m p).x_m on its own, with rate_m.x_m >= floor_m, by one
+ * of a few ways (share_ways.h). The sum over jobs plus p.N bounds the best total from above. The
+ * answers are columns of a master with one row per kind and one that makes them a mix; its duals
+ * are the next prices, taken half-way from the best ones so far (share_level.c explains the
+ * method). The first column is a feasible point: nothing at all, all floors bought off, or the
+ * answer of the level solver.
  *
  * Sifting. Thousands of jobs are solved in a box of prices (boxstep: Marsten, Hogan, Blankenship,
  * 1975). One pass over all jobs at its centre tells which have one best way in all of the box: they
  * are settled and summed up once. The others, some per cent, answer the prices of the master, which
  * the box confines: it may buy capacity at the highest price and sell at the lowest. A mix without
  * such trades is best everywhere, not just in the box, as the bound is convex in the prices; with
- * trades the box moves to the best prices found and grows. Wide boxes are solved roughly and find the
- * place of a narrow one, which is solved exactly, with few open jobs. One last pass over all jobs at
- * the final prices proves the result. The first centre is the last call's prices, or those of a
- * sample. Where boxes do not end, all jobs are left open.
+ * trades the box moves to the best prices found and grows. Wide boxes are solved roughly and find
+ * the place of a narrow one, which is solved exactly, with few open jobs. One last pass over all
+ * jobs at the final prices proves the result. The first centre is the last call's prices, or those
+ * of a sample. Where boxes do not end, all jobs are left open.
  *
  * Cost: three to ten passes of O(jobs K^2) without branches, some dozens over the open jobs. */
 #include "num/share_sum.h"
@@ -27,16 +27,16 @@
 enum {
     SAMPLE = 512, /* jobs, or one in SAMPLE_PART of more */
     SAMPLE_PART = 16,
-    COLUMNS_MAX = 700,
-    COLUMNS_KEPT = 32,
-    TRIES_MAX = 4,
-    PIVOTS_MAX = 300,
-    IDLE_MAX = 12,
-    ROUNDS_MAX = 20
+    COLUMNS_MAX = 700, /* of one master */
+    COLUMNS_KEPT = 32, /* asked again when a master lost its footing */
+    TRIES_MAX = 4,     /* of climb_again */
+    PIVOTS_MAX = 300,  /* of one solve of the master */
+    IDLE_MAX = 12,     /* questions in a row, per kind, that closed nothing of the gap */
+    ROUNDS_MAX = 20    /* boxes; half a dozen is usual */
 };
 
-/* Gap at which prices are near enough to go on around them, relative; and at which trades at the sides
- * of a box are there to stay. */
+/* Gap at which prices are near enough to go on around them, relative; and at which trades at the
+ * sides of a box are there to stay. */
 static const double LOOSE = 1e-4, LOOSE_AT_SIDE = 1e-6;
 /* Half the width of a box, relative to the price; around those of s jobs WIDTH_SAMPLE / sqrt(s). */
 static const double WIDTH_SAMPLE = 2, WIDTH_NARROW = 0.01, WIDTH_GROWTH = 2, WIDTH_MAX = 0.9;
@@ -47,33 +47,34 @@ static const double ROOM_PRICE = 10;
 /* Part of a capacity that counts as traded at the side of a box. */
 static const double TRADED = 1e-11;
 
-/* Copies rows together; `scale` multiplies what they are and take: a sample stands for the others. */
+/* Copies rows together; `scale` multiplies what they are and take: a sample stands for the
+ * others. */
 static shoal_status gather(struct share_sum_call *q, size_t count, double scale)
 {
-    struct share_sum *m = q->m;
-    const uint32_t *row = m->open_row;
-    uint32_t kinds = m->all.kinds;
-    shoal_status st = num_share_ways_reserve(q->s->alloc, &m->open, kinds, count);
+    struct share_sum *mem = q->mem;
+    const uint32_t *row = mem->open_row;
+    uint32_t kinds = mem->all.kinds;
+    shoal_status st = num_share_ways_reserve(q->s->alloc, &mem->open, kinds, count);
 
     if (st != SHOAL_OK)
         return st;
     for (uint32_t k = 0; k < kinds; k++) {
-        const double *value = m->all.value + k * m->all.stride;
-        const double *speed = m->all.speed + k * m->all.stride;
+        const double *value = mem->all.value + k * mem->all.stride;
+        const double *speed = mem->all.speed + k * mem->all.stride;
         for (size_t i = 0; i < count; i++) {
-            m->open.value[k * m->open.stride + i] = scale * value[row[i]];
-            m->open.speed[k * m->open.stride + i] = speed[row[i]];
+            mem->open.value[k * mem->open.stride + i] = scale * value[row[i]];
+            mem->open.speed[k * mem->open.stride + i] = speed[row[i]];
         }
     }
     for (size_t i = 0; i < count; i++) {
-        m->open.gpus[i] = scale * m->all.gpus[row[i]];
-        m->open.floor[i] = m->all.floor[row[i]];
-        m->open.ransom[i] = scale * m->all.ransom[row[i]];
+        mem->open.gpus[i] = scale * mem->all.gpus[row[i]];
+        mem->open.floor[i] = mem->all.floor[row[i]];
+        mem->open.ransom[i] = scale * mem->all.ransom[row[i]];
     }
     return SHOAL_OK;
 }
 
-/* --- questions and columns --------------------------------------------------------------------- */
+/* ---- questions and columns ---- */
 
 struct pass {
     const struct share_sum_call *q;
@@ -85,18 +86,18 @@ struct pass {
 static void pass_chunk(void *arg, size_t index)
 {
     const struct pass *a = arg;
-    struct share_sum *m = a->q->m;
+    struct share_sum *mem = a->q->mem;
     size_t at = index * SHARE_CHUNK, left = share_padded(a->rows->count) - at;
 
-    m->ask(a->rows, at, left < SHARE_CHUNK ? left : SHARE_CHUNK, &a->query, a->code,
-           m->open_row + at, &m->chunks[index]);
+    mem->ask(a->rows, at, left < SHARE_CHUNK ? left : SHARE_CHUNK, &a->query, a->code,
+             mem->open_row + at, &mem->chunks[index]);
 }
 
 shoal_status num_share_sum_pass(const struct share_sum_call *q, const struct share_ways *rows,
                                 const double *price, const double *move, uint8_t *code,
                                 struct share_ways_answer *out)
 {
-    struct share_sum *m = q->m;
+    struct share_sum *mem = q->mem;
     struct pass a = {.q = q, .rows = rows, .query = {price, move}, .code = code};
     size_t chunks = share_chunks(rows->count);
     shoal_status st = num_share_each(q->s, chunks, pass_chunk, &a);
@@ -105,16 +106,16 @@ shoal_status num_share_sum_pass(const struct share_sum_call *q, const struct sha
         return st;
     *out = (struct share_ways_answer){0};
     for (size_t i = 0; i < chunks; i++) {
-        const struct share_ways_answer *c = &m->chunks[i];
+        const struct share_ways_answer *c = &mem->chunks[i];
         out->gain += c->gain;
         out->value += c->value;
         for (uint32_t k = 0; k < rows->kinds; k++)
             out->use[k] += c->use[k];
-        memmove(m->open_row + out->open, m->open_row + i * SHARE_CHUNK,
-                c->open * sizeof *m->open_row);
+        memmove(mem->open_row + out->open, mem->open_row + i * SHARE_CHUNK,
+                c->open * sizeof *mem->open_row);
         out->open += c->open;
     }
-    while (out->open > 0 && m->open_row[out->open - 1] >= rows->count)
+    while (out->open > 0 && mem->open_row[out->open - 1] >= rows->count)
         out->open--; /* padding */
     return SHOAL_OK;
 }
@@ -125,21 +126,21 @@ static shoal_status restart(struct share_sum_call *q)
     double b[NUM_KINDS_MAX + 1];
     bool equal[NUM_KINDS_MAX + 1] = {false};
     uint32_t rows = q->s->kinds + 1;
-    struct share_sum *m = q->m;
+    struct share_sum *mem = q->mem;
 
     for (uint32_t k = 0; k < rows; k++)
         b[k] = 1;
     equal[rows - 1] = true;
     q->bound = INFINITY;
     q->columns = q->mix_at = q->answers_at = 0;
-    if (m->master != NULL && m->master_rows == rows) {
-        num_lp_reset(m->master, b);
+    if (mem->master != NULL && mem->master_rows == rows) {
+        num_lp_reset(mem->master, b);
         return SHOAL_OK;
     }
-    num_lp_free(m->master);
-    m->master = NULL;
-    m->master_rows = rows;
-    return num_lp_new(q->s->alloc, rows, b, equal, &m->master);
+    num_lp_free(mem->master);
+    mem->master = NULL;
+    mem->master_rows = rows;
+    return num_lp_new(q->s->alloc, rows, b, equal, &mem->master);
 }
 
 static shoal_status add_column(struct share_sum_call *q, const double *price, double value,
@@ -155,11 +156,11 @@ static shoal_status add_column(struct share_sum_call *q, const double *price, do
         column[k] = use[k] / q->capacity[k];
     column[kinds] = 1;
     q->columns++;
-    return num_lp_add(q->m->master, value, column, &index);
+    return num_lp_add(q->mem->master, value, column, &index);
 }
 
-/* A trade at the side of the box: part +1 sells the capacity of a kind at this price, -1 buys as much
- * again. */
+/* A trade at the side of the box: part +1 sells the capacity of a kind at this price, -1 buys as
+ * much again. */
 static shoal_status add_trade(struct share_sum_call *q, uint32_t kind, double part, double price)
 {
     double column[NUM_KINDS_MAX + 1] = {0};
@@ -171,7 +172,7 @@ static shoal_status add_trade(struct share_sum_call *q, uint32_t kind, double pa
     column[kind] = part;
     q->trade_kind[q->columns] = kind;
     q->mix_at = q->answers_at = ++q->columns;
-    return num_lp_add(q->m->master, part * price * q->capacity[kind], column, &index);
+    return num_lp_add(q->mem->master, part * price * q->capacity[kind], column, &index);
 }
 
 /* All answers to `price`: a bound and a column. */
@@ -192,7 +193,7 @@ static shoal_status ask(struct share_sum_call *q, const double *price)
         q->bound = bound;
         memmove(q->best, price, q->s->kinds * sizeof *price);
     }
-    q->passes += q->rows == &q->m->all;
+    q->passes += q->rows == &q->mem->all;
     return add_column(q, price, q->fixed_value + a.value, a.use);
 }
 
@@ -202,7 +203,7 @@ static double sum_of_parts(const struct share_sum_call *q)
     double sum = 0;
 
     for (uint32_t c = q->mix_at; c < q->columns; c++)
-        sum += num_lp_value(q->m->master, c);
+        sum += num_lp_value(q->mem->master, c);
     return sum;
 }
 
@@ -212,7 +213,7 @@ static double traded(const struct share_sum_call *q, uint32_t k)
     double sum = 0;
 
     for (uint32_t c = 0; c < q->mix_at; c++)
-        sum += q->trade_kind[c] == k ? num_lp_value(q->m->master, c) : 0;
+        sum += q->trade_kind[c] == k ? num_lp_value(q->mem->master, c) : 0;
     return sum;
 }
 
@@ -238,8 +239,8 @@ static bool at_sides(const struct share_sum_call *q)
     return false;
 }
 
-/* Prices and a mix of columns whose value meets the bound; in a box, until it is clear that the best
- * prices are at its sides. */
+/* Prices and a mix of columns whose value meets the bound; in a box, until it is clear that the
+ * best prices are at its sides. */
 static shoal_status climb(struct share_sum_call *q)
 {
     double last = INFINITY, least = INFINITY;
@@ -248,13 +249,13 @@ static shoal_status climb(struct share_sum_call *q)
 
     while (q->columns < COLUMNS_MAX && idle < IDLE_MAX * (kinds + 1)) {
         enum num_lp_outcome outcome;
-        double at[NUM_KINDS_MAX];
-        shoal_status st = num_lp_solve(q->m->master, PIVOTS_MAX, &outcome);
+        double at[NUM_KINDS_MAX] = {0};
+        shoal_status st = num_lp_solve(q->mem->master, PIVOTS_MAX, &outcome);
         if (st != SHOAL_OK)
             return st;
-        const double *dual = num_lp_dual(q->m->master);
+        const double *dual = num_lp_dual(q->mem->master);
         q->parts = sum_of_parts(q);
-        q->total = num_lp_objective(q->m->master) / q->parts;
+        q->total = num_lp_objective(q->mem->master) / q->parts;
         double gap = q->bound - q->total;
         q->stuck = outcome != NUM_LP_OPTIMAL;
         if (q->stuck || (isfinite(gap) && gap <= 0.2 * q->tolerance * fabs(q->bound)))
@@ -270,18 +271,18 @@ static shoal_status climb(struct share_sum_call *q)
             return st;
         idle = gap < least * (1 - 1e-6) || isinf(gap) ? 0 : idle + 1;
         least = fmin(least, gap);
-        straight = !straight && gap > 0.7 * last;
+        straight = !straight && gap > SHARE_STALLED * last;
         last = gap;
     }
     return SHOAL_OK;
 }
 
-/* --- many jobs --------------------------------------------------------------------------------- */
+/* ---- many jobs ---- */
 
 /* Adds job m's part of the feasible point to a column. */
 static void add_first(const struct share_sum_call *q, size_t m, double *value, double *use)
 {
-    const struct share_ways *all = &q->m->all;
+    const struct share_ways *all = &q->mem->all;
 
     if (q->first == NULL) {
         *value -= isfinite(all->ransom[m]) ? all->ransom[m] : 0;
@@ -301,7 +302,7 @@ static shoal_status add_point(struct share_sum_call *q, double value, const doub
     shoal_status st = add_column(q, q->best, value, use);
 
     q->answers_at = q->columns;
-    return st == SHOAL_OK ? num_lp_solve(q->m->master, PIVOTS_MAX, &outcome) : st;
+    return st == SHOAL_OK ? num_lp_solve(q->mem->master, PIVOTS_MAX, &outcome) : st;
 }
 
 /* Solves again with the answers to the last few prices and with room for sale. */
@@ -310,7 +311,7 @@ static shoal_status climb_with_room(struct share_sum_call *q, double value, cons
 {
     uint32_t kinds = q->s->kinds, count = q->columns - q->answers_at;
     double kept[COLUMNS_KEPT * NUM_KINDS_MAX], best[NUM_KINDS_MAX];
-    double worth = fabs(q->bound);
+    double worth = isfinite(q->bound) ? fabs(q->bound) : fabs(value); /* may be unproven */
 
     count = count < COLUMNS_KEPT ? count : COLUMNS_KEPT;
     memcpy(kept, q->s->col_price + (size_t)kinds * (q->columns - count),
@@ -333,9 +334,9 @@ static shoal_status climb_with_room(struct share_sum_call *q, double value, cons
     return st;
 }
 
-/* Where floors leave next to no room, the master can lose its footing, as few mixes or one alone are
- * feasible. With room for sale there are more; at the right prices it is too dear to be bought. If it
- * is bought all the same, the feasible point is the answer. */
+/* Where floors leave next to no room, the master can lose its footing, as few mixes or one alone
+ * are feasible. With room for sale there are more; at the right prices it is too dear to be bought.
+ * If it is bought all the same, the feasible point is the answer. */
 static shoal_status climb_again(struct share_sum_call *q, double value, const double *use)
 {
     bool sold = true;
@@ -355,7 +356,7 @@ static shoal_status solve_all(struct share_sum_call *q, bool warm)
 {
     double value = 0, use[NUM_KINDS_MAX] = {0}, start[NUM_KINDS_MAX];
 
-    q->rows = &q->m->all;
+    q->rows = &q->mem->all;
     q->sifted = false;
     q->fixed_value = 0;
     memset(q->fixed_use, 0, sizeof q->fixed_use);
@@ -373,8 +374,8 @@ static shoal_status solve_all(struct share_sum_call *q, bool warm)
     return st == SHOAL_OK && q->stuck ? climb_again(q, value, use) : st;
 }
 
-/* Prices of a sample, in q->best. Its capacities are what it takes at the feasible point and all that
- * is left by the others there: so it can keep its floors, however tight they are. */
+/* Prices of a sample, in q->best. Its capacities are what it takes at the feasible point and all
+ * that is left by the others there: so it can keep its floors, however tight they are. */
 static shoal_status solve_sample(struct share_sum_call *q, size_t count)
 {
     size_t n = q->p->job_count;
@@ -382,8 +383,8 @@ static shoal_status solve_sample(struct share_sum_call *q, size_t count)
     double all_value = 0, all_use[NUM_KINDS_MAX] = {0};
 
     for (size_t i = 0; i < count; i++) {
-        q->m->open_row[i] = (uint32_t)(i * n / count);
-        add_first(q, q->m->open_row[i], &value, use);
+        q->mem->open_row[i] = (uint32_t)(i * n / count);
+        add_first(q, q->mem->open_row[i], &value, use);
     }
     for (size_t m = 0; m < n && q->first != NULL; m++)
         add_first(q, m, &all_value, all_use);
@@ -397,7 +398,7 @@ static shoal_status solve_sample(struct share_sum_call *q, size_t count)
     if (st == SHOAL_OK)
         st = add_point(q, value * scale, use);
     q->sifted = false;
-    q->rows = &q->m->open;
+    q->rows = &q->mem->open;
     q->tolerance = LOOSE;
     if (st == SHOAL_OK)
         st = climb(q);
@@ -405,8 +406,8 @@ static shoal_status solve_sample(struct share_sum_call *q, size_t count)
     return st;
 }
 
-/* The box: how far each price may move from q->best. Where all are about 0, what is known of the sum
- * says what prices may be like. */
+/* The box: how far each price may move from q->best. Where all are about 0, what is known of the
+ * sum says what prices may be like. */
 static void box_around(struct share_sum_call *q, double width)
 {
     double worth = 0, gpus = 0;
@@ -422,18 +423,21 @@ static void box_around(struct share_sum_call *q, double width)
         q->move[k] = width * fmax(q->best[k], WIDTH_LEAST * worth / gpus);
 }
 
-/* Solves in the box: settled ways of all jobs in m->code, the mix of the open ones in the master. */
+/* Solves in the box: settled ways of all jobs in mem->code, the mix of the open ones in the
+ * master. */
 static shoal_status solve_box(struct share_sum_call *q)
 {
     struct share_ways_answer settled;
-    shoal_status st = num_share_sum_pass(q, &q->m->all, q->centre, q->move, q->m->code, &settled);
+    shoal_status st =
+        num_share_sum_pass(q, &q->mem->all, q->centre, q->move, q->mem->code, &settled);
 
+    if (st != SHOAL_OK)
+        return st;
     q->passes++;
-    if (st == SHOAL_OK)
-        st = gather(q, settled.open, 1);
+    st = gather(q, settled.open, 1);
     if (st == SHOAL_OK)
         st = restart(q);
-    q->rows = &q->m->open;
+    q->rows = &q->mem->open;
     q->sifted = true;
     q->fixed_value = settled.value;
     memcpy(q->fixed_use, settled.use, sizeof q->fixed_use);
@@ -448,9 +452,9 @@ static shoal_status solve_box(struct share_sum_call *q)
     return st == SHOAL_OK ? climb(q) : st;
 }
 
-/* Widens the box for the next try where prices are at its sides, or, at the end of an exact one, where
- * the mix trades all the same. As a rule prices move together, so all sides are widened. False: the
- * box is good as it is. */
+/* Widens the box for the next try where prices are at its sides, or, at the end of an exact one,
+ * where the mix trades all the same. As a rule prices move together, so all sides are widened.
+ * False: the box is good as it is. */
 static bool widen(const struct share_sum_call *q, bool exact, double *width)
 {
     if (!at_sides(q) && !(exact && trades(q)))
@@ -463,7 +467,7 @@ static bool widen(const struct share_sum_call *q, bool exact, double *width)
 static shoal_status prove(struct share_sum_call *q, bool *out_proven)
 {
     struct share_ways_answer proof;
-    shoal_status st = num_share_sum_pass(q, &q->m->all, q->best, NULL, NULL, &proof);
+    shoal_status st = num_share_sum_pass(q, &q->mem->all, q->best, NULL, NULL, &proof);
 
     if (st != SHOAL_OK)
         return st;
@@ -475,7 +479,8 @@ static shoal_status prove(struct share_sum_call *q, bool *out_proven)
     return SHOAL_OK;
 }
 
-/* Box by box from q->best: about right in wide ones, then exactly in narrow ones. *out_done: proven. */
+/* Box by box from q->best: about right in wide ones, then exactly in narrow ones. *out_done:
+ * proven. */
 static shoal_status sift(struct share_sum_call *q, double width, bool *out_done)
 {
     bool narrow = width <= WIDTH_NARROW;

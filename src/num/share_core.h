@@ -1,23 +1,37 @@
 /* share_core.h - the parts of the price solver, private to the files share*.c:
  *
  *   share.c         the solver object, its entry points, the search over a curve
- *   share_oracle.c  what every job answers to a vector of prices: the inner loop
- *   share_ways.c    the same for jobs whose time has a value
- *   share_level.c   the largest common level, by prices and a small master
- *   share_sum.c     the largest sum with floors
- *   share_climb.c   its prices and its mix
+ *   share_level.c   the largest common level, by prices and a small master: read this one first
+ *   share_oracle.c  its inner loop: what every job answers to a vector of prices
+ *   share_sum.c     the largest sum with floors; share_climb.c finds its prices and its mix
  *   share_keep.c    which floors to keep
+ *   share_ways.c    the inner loop of both: what jobs answer when their time has a value
+ *   share_fill.c    water filling through a tree, in stages; share_game.c finds the prices of a
+ *                   budget, share_stop.c says who stops at the end of a stage
  *   share_tree.c    how a budget runs down a tree of entities
- *   share_fill.c    water filling through a tree; its parts are in share_fill.h
- */
+ *
+ * The inner loops are one text each (share_oracle_body.inc, share_ways_body.inc), compiled once per
+ * instruction set by the names of share_lanes.inc. What the parts of the sum and of the filling
+ * share is in share_sum.h and share_fill.h. Tests: tests/unit/num/test_share_*.c. */
 #ifndef NUM_SHARE_CORE_H
 #define NUM_SHARE_CORE_H
 
 #include "num/lp.h"
 #include "num/share.h"
 
-/* Rows are handled in blocks of eight; arrays are padded with rows that ask for nothing. */
+/* Kernels handle up to SHARE_LANES rows at once, so arrays are padded with rows that ask for
+ * nothing, at most SHARE_BLOCK of them. A chunk is what one thread is handed at a time; sums are
+ * added in the order of chunks, so they do not depend on the number of threads. SHARE_ORIGIN stands
+ * in place of a kind for idling. */
 enum { SHARE_LANES = 8, SHARE_BLOCK = 64, SHARE_CHUNK = 8192, SHARE_ORIGIN = 255 };
+
+/* Where a game between prices and answers stands (share_level.c). Value and bound have met when
+ * they differ by this part of the tolerance; */
+#define SHARE_SLACK 0.02
+/* it is clear on which side of 1 they will when the gap is this part of the distance from there; */
+#define SHARE_DECIDED 0.02
+/* a question between two prices has not helped when more than this part of the gap is left. */
+#define SHARE_STALLED 0.7
 
 /* Rows with their padding: what kernels are asked about. */
 static inline size_t share_padded(size_t count)
@@ -28,6 +42,12 @@ static inline size_t share_padded(size_t count)
 static inline size_t share_chunks(size_t rows)
 {
     return (rows + SHARE_CHUNK - 1) / SHARE_CHUNK;
+}
+
+/* How many jobs a row of the problem stands for. */
+static inline double share_count(const struct num_share_problem *p, size_t m)
+{
+    return p->count == NULL ? 1 : p->count[m];
 }
 
 /* Jobs scaled so that each needs the same speed t. a: (kinds, stride) speed, 0 where it cannot run;
@@ -61,16 +81,16 @@ struct share_answer {
     size_t open; /* rows in open_row */
 };
 
-/* Asks rows [at, at + count), with `at` a multiple of SHARE_LANES. `code` (rows; may be NULL) gets the
- * edge of each; `opened` (rows) and `open_row` are used with delta below 1 only: rows whose edge may
- * change are marked in opened, as are those marked before, and listed in open_row. INFINITY where t is
- * out of reach of some row. */
+/* Asks rows [at, at + count), with `at` a multiple of SHARE_LANES. `code` (rows; may be NULL) gets
+ * the edge of each; `opened` (rows) and `open_row` are used with delta below 1 only: rows whose
+ * edge may change are marked in opened, as are those marked before, and listed in open_row.
+ * INFINITY where t is out of reach of some row. */
 typedef void share_ask_fn(const struct share_rows *rows, size_t at, size_t count,
                           const struct share_query *query, uint8_t *code, bool *opened,
                           uint32_t *open_row, struct share_answer *out);
-/* The specification, and the fastest one this machine runs. */
-share_ask_fn num_share_ask_plain;
-share_ask_fn *num_share_ask_find(void);
+/* The one with most lanes, at most lanes_max (1: the specification, 4, 8), that this machine runs.
+ * Rows are answered equally by all; totals agree up to rounding. */
+share_ask_fn *num_share_ask_find(uint32_t lanes_max);
 
 /* Edges by code. */
 struct share_edges {
@@ -115,10 +135,11 @@ struct num_share {
     size_t rows_cap;
     struct share_top *chunk_top;
     size_t chunk_top_cap;
-    double top; /* level at which the first job is at its top speed */
-    size_t top_row;
+    double top;     /* level at which the first job is at its top speed */
+    size_t top_row; /* that job */
 
-    /* Last prices, by the caller's kinds, scaled so that they buy the cluster for 1; warm: known. */
+    /* Last prices, by the caller's kinds, scaled so that they buy the cluster for 1; warm:
+     * known. */
     uint32_t warm_kinds;
     double warm_price[NUM_KINDS_MAX], warm_level;
     bool warm;
@@ -140,23 +161,24 @@ struct num_share {
     double *col_price; /* (columns, kinds) */
     size_t col_cap;
 
-    double *x, *slope, *need, *floor, *first;
-    size_t x_cap, slope_cap, need_cap, floor_cap, first_cap;
-    bool *kept;
-    size_t kept_cap;
+    double *x, *slope;    /* of the result */
+    double *need, *floor; /* (jobs) what is put to num_share_level, to the relaxed floors */
+    double *first; /* share_sum.c: a feasible point; share_keep.c: part of each floor bought off */
+    bool *kept;    /* (jobs) share_keep.c */
+    size_t x_cap, slope_cap, need_cap, floor_cap, first_cap, kept_cap;
     uint32_t sum_kinds; /* share_sum.c: last prices; 0: none */
     double sum_price[NUM_KINDS_MAX];
     struct share_sum *sum;
-    struct share_filling *filling;
+    struct share_fill *fill;
 };
 
 /* Room for `count` rows of `kinds` kinds, with the padding rows set. */
 SHOAL_MUST_USE shoal_status num_share_rows_reserve(const struct base_alloc *alloc,
                                                    struct share_rows *rows, size_t *cap,
                                                    uint32_t kinds, size_t count);
-/* Calls fn(arg, chunk) for each chunk of SHARE_CHUNK rows, on the team where there is enough to do.
- */
-SHOAL_MUST_USE shoal_status num_share_each(const struct num_share *s, size_t count,
+/* Calls fn(arg, 0..chunks-1), one call for SHARE_CHUNK rows, on the team where that is enough to
+ * do. */
+SHOAL_MUST_USE shoal_status num_share_each(const struct num_share *s, size_t chunks,
                                            void (*fn)(void *arg, size_t index), void *arg);
 /* Copies capacity, kinds and scaled rates into s; SHOAL_E_INVAL on values out of range. */
 SHOAL_MUST_USE shoal_status num_share_prepare(struct num_share *s,
@@ -171,21 +193,23 @@ SHOAL_MUST_USE shoal_status num_share_level_solve(struct num_share *s,
                                                   const struct num_share_problem *p,
                                                   const double *need, struct num_share_result *out);
 /* What one GPU of a kind that has none would be worth: the most that a job would pay for it. A job
- * with part s->slope in the shortage values speed at slope / need per unit, and its own time at what
- * is left of that on the kinds it could use at `price` (the caller's kinds). */
+ * with part s->slope in the shortage values speed at slope / need per unit, and its own time at
+ * what is left of that on the kinds it could use at `price` (the caller's kinds). */
 double num_share_price_of_none(const struct num_share *s, const struct num_share_problem *p,
                                const double *need, const double *price, uint32_t kind);
 /* The same for one job that values speed at `per`. */
 double num_share_worth(const struct num_share *s, const double *rate, double gpus, double per,
                        const double *price, uint32_t kind);
-/* A master of `row_count` rows with right-hand sides b, empty. */
+/* An empty master in s->master: `row_count` rows with right-hand sides b; equal as in lp.h. */
 SHOAL_MUST_USE shoal_status num_share_master(struct num_share *s, uint32_t row_count,
                                              const double *b, const bool *equal);
-/* Room for column prices. */
+/* Keeps the prices that a column of the master answers, to ask again at another speed and at the
+ * end. */
 SHOAL_MUST_USE shoal_status num_share_col(struct num_share *s, size_t index, uint32_t kinds,
                                           const double *price);
+/* What s->sum and s->fill hold; NULL is fine. */
 void num_share_sum_free(struct num_share *s);
-void num_share_filling_free(struct num_share *s);
+void num_share_fill_free(struct num_share *s);
 
 /* share_tree.c: zeroed at first, then set for each problem. */
 struct share_tree {

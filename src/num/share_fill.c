@@ -1,27 +1,27 @@
-/* share_fill.c - water filling: levels rise together until something stops a job, then the others go
- * on, through a tree of entities.
+/* share_fill.c - water filling: levels rise together until something stops a job, then the others
+ * go on, through a tree of entities.
  *
- * Budgets. The levels of all jobs follow from the budget B of the root (share_tree.c). A stage finds
- * the largest feasible B. At prices p, with p.N = 1, the jobs' cheapest ways to their levels cost
- * cost(B; p) together; where that is above 1, B is out of reach. cost rises with B, so every p bounds
- * B by the root of cost(B; p) = 1. Best prices at a given B come from the matrix game of
+ * Budgets. The levels of all jobs follow from the budget B of the root (share_tree.c). A stage
+ * finds the largest feasible B. At prices p, with p.N = 1, the jobs' cheapest ways to their levels
+ * cost cost(B; p) together; where that is above 1, B is out of reach. cost rises with B, so every p
+ * bounds B by the root of cost(B; p) = 1. Best prices at a given B come from the matrix game of
  * share_level.c. So: at a B that is too large play for prices, go down to their root, play again,
- * until the game's value is 1. B never has to be guessed from below, and nothing needs to be convex in
- * it: a queue's levels are not.
+ * until the game's value is 1. B never has to be guessed from below, and nothing needs to be convex
+ * in it: a queue's levels are not.
  *
- * Who stops. At the end some kinds have a price: they are exhausted. A job that cannot reach its level
- * on the others alone pays something; by complementary slackness all such jobs together use up the
- * exhausted kinds in every plan that gives them their levels. They stop. The others use none of these
- * kinds, now or later. So each stage takes at least one kind away from the jobs that go on, and there
- * are at most K + 1 stages, whatever the number of jobs. (Gavel finds out who stops with a
- * mixed-integer program per stage.)
+ * Who stops. At the end some kinds have a price: they are exhausted. A job that cannot reach its
+ * level on the others alone pays something; by complementary slackness all such jobs together use
+ * up the exhausted kinds in every plan that gives them their levels. They stop. The others use none
+ * of these kinds, now or later. So each stage takes at least one kind away from the jobs that go
+ * on, and there are at most K + 1 stages, whatever the number of jobs. (Gavel finds out who stops
+ * with a mixed-integer program per stage.)
  *
- * Stopped jobs. In any later plan they use only ways that were cheapest at their stage's prices. Nearly
- * all have a single one: their use is subtracted from the capacity, and they are out of the problem.
- * The few with several ways that tie keep these ways as a choice, and the exhausted kinds become
- * equations: used exactly. One equation per stage follows from the others, since all choices cost the
- * same; it is left out. So no later stage has to measure its small rise against capacities that
- * earlier ones have filled to the last bit.
+ * Stopped jobs. In any later plan they use only ways that were cheapest at their stage's prices.
+ * Nearly all have a single one: their use is subtracted from the capacity, and they are out of the
+ * problem. The few with several ways that tie keep these ways as a choice, and the exhausted kinds
+ * become equations: used exactly. One equation per stage follows from the others, since all choices
+ * cost the same; it is left out. So no later stage has to measure its small rise against capacities
+ * that earlier ones have filled to the last bit.
  *
  * Reference: Narayanan et al., OSDI 2020, section 4.3 for the objective; decomposition as in
  * share_level.c. Cost: O(jobs K^2) per question, a few dozen questions per stage. */
@@ -31,48 +31,51 @@
 #include <string.h>
 
 enum {
-    DOWN_MAX = 80, /* steps down from a budget that is too large */
-    ROOT_MAX = 80
+    DOWN_MAX = 80, /* games on the way down from a budget that is too large */
+    ROOT_MAX = 80  /* evaluations of a cost in search of its root: halving alone takes 60 */
 };
 
 static const double PRICED = 1e-9; /* price x capacity, of 1: the kind is exhausted */
-/* A budget is taken for the root of the cost when that is within SHARE_FINE of 1, or within this part
- * of where the search began: prices change before it would matter. */
+/* A budget is taken for the root of the cost when that is within SHARE_FINE of 1, or within this
+ * part of where the search began: prices change before it would matter. */
 static const double ROOT_PART = 1e-3;
 /* Rounding of the stages adds up: tolerances by which all shares together may be too large. */
 static const double ADDS_UP = 20;
+/* Relative step of a difference quotient over the budget. */
+static const double BUDGET_STEP = 1e-6;
 
-void num_share_filling_free(struct num_share *s)
+void num_share_fill_free(struct num_share *s)
 {
-    struct share_filling *f = s->filling;
+    struct share_fill *mem = s->fill;
 
-    if (f == NULL)
+    if (mem == NULL)
         return;
-    num_share_tree_free(s->alloc, &f->tree);
-    base_free(s->alloc, f->job);
-    base_free(s->alloc, f->top);
-    base_free(s->alloc, f->speed);
-    base_free(s->alloc, f->stopped);
-    base_free(s->alloc, f->way);
-    base_free(s->alloc, f->code);
-    base_free(s->alloc, f);
+    num_share_tree_free(s->alloc, &mem->tree);
+    base_free(s->alloc, mem->job);
+    base_free(s->alloc, mem->top);
+    base_free(s->alloc, mem->speed);
+    base_free(s->alloc, mem->stopped);
+    base_free(s->alloc, mem->way);
+    base_free(s->alloc, mem->code);
+    base_free(s->alloc, mem);
 }
 
 static shoal_status reserve(struct num_share *s, size_t n)
 {
-    if (s->filling == NULL)
-        s->filling = base_calloc(s->alloc, 1, sizeof *s->filling);
-    if (s->filling == NULL)
+    if (s->fill == NULL)
+        s->fill = base_calloc(s->alloc, 1, sizeof *s->fill);
+    if (s->fill == NULL)
         return SHOAL_E_NOMEM;
-    struct share_filling *f = s->filling;
+    struct share_fill *mem = s->fill;
     const struct base_alloc *a = s->alloc;
     size_t chunks = share_chunks(n);
 
-    if (base_reserve(a, (void **)&f->job, &f->job_cap, n + 1, sizeof *f->job) != 0 ||
-        base_reserve(a, (void **)&f->top, &f->top_cap, n + 1, sizeof *f->top) != 0 ||
-        base_reserve(a, (void **)&f->speed, &f->speed_cap, n + 1, sizeof *f->speed) != 0 ||
-        base_reserve(a, (void **)&f->stopped, &f->stopped_cap, n + 1, sizeof *f->stopped) != 0 ||
-        base_reserve(a, (void **)&f->code, &f->code_cap,
+    if (base_reserve(a, (void **)&mem->job, &mem->job_cap, n + 1, sizeof *mem->job) != 0 ||
+        base_reserve(a, (void **)&mem->top, &mem->top_cap, n + 1, sizeof *mem->top) != 0 ||
+        base_reserve(a, (void **)&mem->speed, &mem->speed_cap, n + 1, sizeof *mem->speed) != 0 ||
+        base_reserve(a, (void **)&mem->stopped, &mem->stopped_cap, n + 1, sizeof *mem->stopped) !=
+            0 ||
+        base_reserve(a, (void **)&mem->code, &mem->code_cap,
                      (share_padded(n) + SHARE_LANES) * SHARE_MIX_MAX, 1) != 0 ||
         base_reserve(a, (void **)&s->need, &s->need_cap, n + 1, sizeof *s->need) != 0 ||
         base_reserve(a, (void **)&s->chunks, &s->chunk_cap, chunks + 1, sizeof *s->chunks) != 0)
@@ -80,9 +83,9 @@ static shoal_status reserve(struct num_share *s, size_t n)
     return SHOAL_OK;
 }
 
-/* Cost at the best prices and another budget, less 1 and a hair: while some jobs rise, others may stand
- * at their caps and need all there is of a kind, exactly. */
-static shoal_status excess(struct share_fill *f, double budget, double *out)
+/* Cost at the best prices and another budget, less 1 and a hair: while some jobs rise, others may
+ * stand at their caps and need all there is of a kind, exactly. */
+static shoal_status excess(struct share_fill_call *f, double budget, double *out)
 {
     struct share_reply r;
     shoal_status st = num_share_game_pour(f, budget);
@@ -115,7 +118,7 @@ static double propose(const struct bracket *b, bool from_low)
 /* The largest budget, or a little more, at which the best prices do not cost more than there is;
  * between `low`, which is feasible, and `high`, where they do. Regula falsi with the Illinois rule,
  * and halving where that is slow. */
-static shoal_status root(struct share_fill *f, double low, double high, double *out)
+static shoal_status root(struct share_fill_call *f, double low, double high, double *out)
 {
     struct bracket b = {low, -1, high, f->cost - 1 - SHARE_FINE};
     double now = b.at_high, fine = fmax(SHARE_FINE, ROOT_PART * now), width = 2 * (high - low);
@@ -151,9 +154,9 @@ static shoal_status root(struct share_fill *f, double low, double high, double *
     return st;
 }
 
-/* Plays at the highest feasible budget up to `total`, given that `low` is feasible; `guess`, if between
- * them, is looked at first. */
-static shoal_status climb(struct share_fill *f, double low, double total, double guess,
+/* Plays at the highest feasible budget up to `total`, given that `low` is feasible; `guess`, if
+ * between them, is looked at first. */
+static shoal_status climb(struct share_fill_call *f, double low, double total, double guess,
                           double *out_budget)
 {
     double enough = 1 + 0.1 * f->s->tolerance, next;
@@ -187,7 +190,7 @@ static shoal_status climb(struct share_fill *f, double low, double total, double
 
 /* The master's own prices where they prove as much as the best ones: kinds with room to spare then
  * cost nothing at all. Very small ones are rounding. */
-static shoal_status final_prices(struct share_fill *f, double *out)
+static shoal_status final_prices(struct share_fill_call *f, double *out)
 {
     struct num_share *s = f->s;
     struct share_reply r;
@@ -203,14 +206,39 @@ static shoal_status final_prices(struct share_fill *f, double *out)
     return st;
 }
 
+/* What a first GPU would be worth of kinds that have none. `per`: how fast the cost grows with the
+ * budget, in which a unit of a row's speed is worth its edge's slope. */
+static shoal_status price_absent(struct share_fill_call *f, const double *price, double per,
+                                 struct num_share_result *out)
+{
+    const struct num_share *s = f->s;
+    const struct num_share_problem *p = f->p;
+    struct share_reply unused;
+    shoal_status st = num_share_game_ask(f, price, f->mem->code, &unused);
+
+    for (size_t i = 0; st == SHOAL_OK && i < s->rows.count; i++) {
+        struct share_edge e = s->edges.edge[f->mem->code[i]];
+        const double *rate = p->rate + f->mem->job[i] * (size_t)p->kind_count;
+        double low = e.low == SHARE_ORIGIN ? 0 : rate[s->kind_of[e.low]];
+        double slope = (price[e.high] - (e.low == SHARE_ORIGIN ? 0 : price[e.low])) /
+                       (rate[s->kind_of[e.high]] - low) * s->rows.g[i] / per;
+        for (uint32_t j = 0; slope > 0 && j < p->kind_count; j++)
+            if (p->capacity[j] == 0)
+                out->price[j] = fmax(out->price[j],
+                                     num_share_worth(s, rate, s->rows.g[i], slope, out->price, j));
+    }
+    return st;
+}
+
 /* What a kind's GPU adds to the budget: its price over how fast the cost grows with the budget. */
-static shoal_status price_budget(struct share_fill *f, const double *price, double budget,
+static shoal_status price_budget(struct share_fill_call *f, const double *price, double budget,
                                  double total, struct num_share_result *out)
 {
     struct num_share *s = f->s;
-    double step = budget * (1 + 1e-6) < total ? 1e-6 * budget : -1e-6 * budget, base, moved;
-    double keep[NUM_KINDS_MAX];
+    double step = BUDGET_STEP * budget, keep[NUM_KINDS_MAX], base, moved;
 
+    if (!(budget * (1 + BUDGET_STEP) < total))
+        step = -step;
     memcpy(keep, f->price, sizeof keep);
     memcpy(f->price, price, sizeof keep);
     shoal_status st = excess(f, budget + step, &moved);
@@ -222,23 +250,27 @@ static shoal_status price_budget(struct share_fill *f, const double *price, doub
     double per = (moved - base) / step;
     for (uint32_t k = 0; k < s->kinds; k++)
         out->price[s->kind_of[k]] = per > 0 ? price[k] / per : 0;
-    struct share_reply unused;
-    st = num_share_game_ask(f, price, f->f->code, &unused);
-    for (size_t i = 0; st == SHOAL_OK && per > 0 && i < s->rows.count; i++) {
-        struct share_edge e = s->edges.edge[f->f->code[i]];
-        const double *rate = f->p->rate + f->f->job[i] * (size_t)f->p->kind_count;
-        double low = e.low == SHARE_ORIGIN ? 0 : rate[s->kind_of[e.low]];
-        double slope = (price[e.high] - (e.low == SHARE_ORIGIN ? 0 : price[e.low])) /
-                       (rate[s->kind_of[e.high]] - low) * s->rows.g[i] / per;
-        for (uint32_t j = 0; slope > 0 && j < f->p->kind_count; j++)
-            if (f->p->capacity[j] == 0)
-                out->price[j] = fmax(out->price[j],
-                                     num_share_worth(s, rate, s->rows.g[i], slope, out->price, j));
-    }
-    return st;
+    if (!(per > 0) || s->kinds == f->p->kind_count)
+        return SHOAL_OK;
+    return price_absent(f, price, per, out);
 }
 
-static shoal_status stages(struct share_fill *f, double guess, struct num_share_result *out)
+/* Where the next call begins, whatever it asks for. */
+static void remember_prices(const struct share_fill_call *f, const double *price)
+{
+    struct num_share *s = f->s;
+
+    if (!s->warm || s->warm_kinds != f->p->kind_count)
+        s->warm_level = INFINITY; /* share_level.c begins at the top */
+    s->warm = true;
+    s->warm_kinds = f->p->kind_count;
+    for (uint32_t k = 0; k < s->kinds; k++)
+        s->warm_price[s->kind_of[k]] = price[k];
+}
+
+/* Stage by stage, until all are at their top speed or every kind is exhausted. `guess`: about the
+ * budget at which the first ends, 0: not known. */
+static shoal_status stages(struct share_fill_call *f, double guess, struct num_share_result *out)
 {
     struct num_share *s = f->s;
     double budget = 0;
@@ -263,12 +295,7 @@ static shoal_status stages(struct share_fill *f, double guess, struct num_share_
             return num_share_stop_all(f);
         st = final_prices(f, price);
         if (st == SHOAL_OK && stage == 0) {
-            if (!s->warm || s->warm_kinds != f->p->kind_count)
-                s->warm_level = INFINITY; /* share_level.c begins at the top */
-            s->warm = true;
-            s->warm_kinds = f->p->kind_count;
-            for (uint32_t k = 0; k < s->kinds; k++)
-                s->warm_price[s->kind_of[k]] = price[k];
+            remember_prices(f, price);
             st = price_budget(f, price, budget, total, out);
         }
         if (st == SHOAL_OK)
@@ -281,7 +308,7 @@ static shoal_status stages(struct share_fill *f, double guess, struct num_share_
 }
 
 /* Shares in use, and everything a hair smaller where rounding has gone over a capacity. */
-static void trim(struct share_fill *f, struct num_share_result *out)
+static void trim(struct share_fill_call *f, struct num_share_result *out)
 {
     const struct num_share *s = f->s;
     uint32_t kinds = f->p->kind_count;
@@ -300,22 +327,32 @@ static void trim(struct share_fill *f, struct num_share_result *out)
         out->used[j] *= scale;
 }
 
+/* The fastest that a job can be on the kinds there are; 0: it can run nowhere. */
+static double fastest_of(const struct share_fill_call *f, size_t m)
+{
+    double fastest = 0;
+
+    for (uint32_t k = 0; k < f->s->kinds; k++)
+        fastest = fmax(fastest, f->p->rate[m * f->p->kind_count + f->s->kind_of[k]]);
+    return fastest;
+}
+
 /* One fair node: the first stage is a common level, which share_level.c finds quickly. Where that
- * exhausts every kind, nobody can go on, and it is the answer. Else the budget it takes is a guess for
- * the first stage. */
-static shoal_status common_level(struct share_fill *f, double *out_guess, bool *out_done,
+ * exhausts every kind, nobody can go on, and it is the answer. Else the budget it takes is a guess
+ * for the first stage. */
+static shoal_status common_level(struct share_fill_call *f, double *out_guess, bool *out_done,
                                  struct num_share_result *out)
 {
     struct num_share *s = f->s;
-    const double *weight = f->f->tree.shape->job_weight;
+    const double *weight = f->mem->tree.shape->job_weight;
     double weights = 0, worth = 0;
-    bool all = true;
+    bool exhausted = true;
 
     for (size_t m = 0; m < f->p->job_count; m++) {
         double w = weight == NULL ? 1 : weight[m];
-        bool runs = f->f->top[m] > 0;
+        bool runs = fastest_of(f, m) > 0;
         s->need[m] = runs ? w * f->unit[m] : 0;
-        weights += runs ? w * (f->p->count == NULL ? 1 : f->p->count[m]) : 0;
+        weights += runs ? w * share_count(f->p, m) : 0;
     }
     *out_guess = 0;
     *out_done = false;
@@ -327,13 +364,66 @@ static shoal_status common_level(struct share_fill *f, double *out_guess, bool *
     for (uint32_t k = 0; k < s->kinds; k++)
         worth += out->price[s->kind_of[k]] * s->capacity[k];
     for (uint32_t k = 0; k < s->kinds; k++)
-        all = all && out->price[s->kind_of[k]] * s->capacity[k] > PRICED * worth;
-    *out_done = all;
+        exhausted = exhausted && out->price[s->kind_of[k]] * s->capacity[k] > PRICED * worth;
+    *out_done = exhausted;
     out->level *= weights;
     for (uint32_t j = 0; j < f->p->kind_count; j++)
         out->price[j] *= weights;
     for (size_t m = 0; m < f->p->job_count; m++)
-        s->slope[m] = f->f->top[m] > 0 ? 1 : 0;
+        s->slope[m] = s->need[m] > 0 ? 1 : 0;
+    return SHOAL_OK;
+}
+
+/* Checks the problem and makes room for it. */
+static shoal_status begin(struct share_fill_call *f, const struct num_tree *tree)
+{
+    struct num_share *s = f->s;
+    shoal_status st = reserve(s, f->p->job_count);
+
+    if (st != SHOAL_OK)
+        return st;
+    f->mem = s->fill;
+    st = num_share_tree_set(s->alloc, &f->mem->tree, tree, f->p->job_count, f->unit);
+    for (size_t m = 0; m < f->p->job_count; m++)
+        s->need[m] = 1; /* any need: rows are scaled anew for each budget */
+    return st == SHOAL_OK ? num_share_prepare(s, f->p, s->need) : st;
+}
+
+/* The first game starts from the last call's prices, or from equal ones; nothing is used yet. */
+static void start(struct share_fill_call *f)
+{
+    struct num_share *s = f->s;
+    bool warm = s->warm && s->warm_kinds == f->p->kind_count;
+    double worth = 0;
+
+    num_share_edges(s->kinds, &s->edges);
+    memset(f->mem->stopped, 0, f->p->job_count * sizeof *f->mem->stopped);
+    for (uint32_t k = 0; k < s->kinds; k++) {
+        f->left[k] = s->capacity[k];
+        f->price[k] = warm ? s->warm_price[s->kind_of[k]] : 1;
+        worth += f->price[k] * f->left[k];
+    }
+    for (uint32_t k = 0; k < s->kinds; k++)
+        f->price[k] = worth > 0 ? f->price[k] / worth : 1 / (f->left[k] * s->kinds);
+}
+
+/* Stage by stage, from levels of 0. */
+static shoal_status fill(struct share_fill_call *f, double guess, struct num_share_result *out)
+{
+    struct num_share *s = f->s;
+    const double *level = f->mem->tree.level;
+    shoal_status st = num_share_nothing(s, f->p, 0, out);
+
+    if (st != SHOAL_OK)
+        return st;
+    start(f);
+    st = stages(f, guess, out);
+    if (st != SHOAL_OK)
+        return st;
+    trim(f, out);
+    for (size_t m = 0; m < f->p->job_count; m++)
+        s->slope[m] = level[m] * f->unit[m] < fastest_of(f, m) * (1 - s->tolerance) ? 1 : 0;
+    out->exact = f->exact;
     return SHOAL_OK;
 }
 
@@ -341,69 +431,24 @@ shoal_status num_share_fill(struct num_share *s, const struct num_share_problem 
                             const double *unit, const struct num_tree *tree,
                             struct num_share_result *out)
 {
-    size_t n = p->job_count;
-    struct share_fill f = {.s = s, .p = p, .unit = unit, .exact = true};
+    struct share_fill_call f = {.s = s, .p = p, .unit = unit, .exact = true};
     struct num_share_result found = {0};
-    shoal_status st = reserve(s, n);
+    double guess = 0;
+    bool done = false;
+    shoal_status st = begin(&f, tree);
 
     if (st != SHOAL_OK)
         return st;
-    f.f = s->filling;
-    st = num_share_tree_set(s->alloc, &f.f->tree, tree, n, unit);
-    for (size_t m = 0; m < n; m++)
-        s->need[m] = 1;
-    if (st == SHOAL_OK)
-        st = num_share_prepare(s, p, s->need); /* checks the values */
-    if (st == SHOAL_OK)
-        st = num_share_nothing(s, p, 0, &found);
-    if (st != SHOAL_OK)
-        return st;
-    if (s->kinds == 0) {
-        *out = found;
-        return SHOAL_OK;
-    }
-    for (size_t m = 0; m < n; m++) {
-        f.f->top[m] = 0;
-        for (uint32_t k = 0; k < s->kinds; k++)
-            f.f->top[m] = fmax(f.f->top[m], p->rate[m * p->kind_count + s->kind_of[k]]);
-    }
-    double guess = 0;
-    bool done = false;
+    if (s->kinds == 0)
+        return num_share_nothing(s, p, 0, out);
     if (tree->node_count == 1 && !tree->nodes[0].fifo)
         st = common_level(&f, &guess, &done, &found);
     if (st == SHOAL_OK && !done)
-        st = num_share_nothing(s, p, 0, &found);
+        st = fill(&f, guess, &found);
     if (st != SHOAL_OK)
         return st;
-    if (done) {
-        found.bound = found.level;
-        found.passes = f.passes;
-        *out = found;
-        return SHOAL_OK;
-    }
-    num_share_edges(s->kinds, &s->edges);
-    memset(f.f->stopped, 0, n * sizeof *f.f->stopped);
-    double worth = 0;
-    for (uint32_t k = 0; k < s->kinds; k++) {
-        f.left[k] = s->capacity[k];
-        f.price[k] = s->warm && s->warm_kinds == p->kind_count ? s->warm_price[s->kind_of[k]] : 1;
-        worth += f.price[k] * f.left[k];
-    }
-    for (uint32_t k = 0; k < s->kinds; k++)
-        f.price[k] = worth > 0 ? f.price[k] / worth : 1 / (f.left[k] * s->kinds);
-    st = stages(&f, guess, &found);
-    if (st != SHOAL_OK)
-        return st;
-    trim(&f, &found);
-    for (size_t m = 0; m < n; m++) {
-        double top = 0;
-        for (uint32_t k = 0; k < s->kinds; k++)
-            top = fmax(top, p->rate[m * p->kind_count + s->kind_of[k]]);
-        s->slope[m] = f.f->tree.level[m] * unit[m] < top * (1 - s->tolerance) ? 1 : 0;
-    }
     found.bound = found.level;
     found.passes = f.passes;
-    found.exact = f.exact;
     *out = found;
     return SHOAL_OK;
 }

@@ -26,10 +26,10 @@ struct share_route {
     double low, high;
 };
 
-/* Memory of the filling. Rows: jobs that may still rise. */
-struct share_filling {
+/* Memory kept from call to call: num_share.fill. Rows: jobs that may still rise. */
+struct share_fill {
     struct share_tree tree;
-    uint32_t *job; /* (rows) */
+    uint32_t *job; /* (rows) its index in the problem */
     size_t job_cap;
     double *top, *speed; /* (rows) the fastest on the kinds left; at the budget tried */
     size_t top_cap, speed_cap;
@@ -37,17 +37,17 @@ struct share_filling {
     size_t stopped_cap;
     struct share_route *way; /* grouped by job */
     size_t way_cap;
-    uint8_t *code; /* (mix, padded rows) */
+    uint8_t *code; /* (mix, padded rows) edge of each in each column of the mix */
     size_t code_cap;
 };
 
-/* A filling under way. */
-struct share_fill {
+/* One call. */
+struct share_fill_call {
     struct num_share *s;
-    struct share_filling *f;
+    struct share_fill *mem;
     const struct num_share_problem *p;
     const double *unit;
-    size_t ways;
+    size_t ways;                 /* in mem->way */
     double left[NUM_KINDS_MAX];  /* capacity without the use of stopped jobs that have one way */
     bool gone[NUM_KINDS_MAX];    /* exhausted: for stopped jobs only */
     bool implied[NUM_KINDS_MAX]; /* gone, and exactly used if the other kinds are */
@@ -69,40 +69,40 @@ struct share_reply {
 };
 
 /* All that a row's jobs hold when they run. */
-static inline double share_gpus(const struct share_fill *f, size_t m)
+static inline double share_gpus(const struct share_fill_call *f, size_t m)
 {
-    return f->p->gpus[m] * (f->p->count == NULL ? 1 : f->p->count[m]);
+    return f->p->gpus[m] * share_count(f->p, m);
 }
 
 /* ---- share_game.c ---- */
 
-/* The jobs that may rise, with their speeds on the kinds that are left, and everybody's cap. Returns
- * the budget at which all are at their caps. */
-SHOAL_MUST_USE shoal_status num_share_game_rows(struct share_fill *f, double *out_total);
+/* The jobs that may rise, with their speeds on the kinds that are left, and everybody's cap.
+ * Returns the budget at which all are at their caps. */
+SHOAL_MUST_USE shoal_status num_share_game_rows(struct share_fill_call *f, double *out_total);
 /* A new master, for the kinds as they are now; the prices of the last one's mix are kept. */
-SHOAL_MUST_USE shoal_status num_share_game_begin(struct share_fill *f);
+SHOAL_MUST_USE shoal_status num_share_game_begin(struct share_fill_call *f);
 /* Rows as they are at budget B: scaled so that speed 1 is what each asks for. */
-SHOAL_MUST_USE shoal_status num_share_game_pour(struct share_fill *f, double budget);
+SHOAL_MUST_USE shoal_status num_share_game_pour(struct share_fill_call *f, double budget);
 /* Asks everybody; `code` (padded rows; may be NULL) gets the edges of the rows. */
-SHOAL_MUST_USE shoal_status num_share_game_ask(struct share_fill *f, const double *price,
+SHOAL_MUST_USE shoal_status num_share_game_ask(struct share_fill_call *f, const double *price,
                                                uint8_t *code, struct share_reply *out);
 /* The game at budget B: sets value, price and cost. */
-SHOAL_MUST_USE shoal_status num_share_game_play(struct share_fill *f, double budget);
+SHOAL_MUST_USE shoal_status num_share_game_play(struct share_fill_call *f, double budget);
 /* Prices the master proposes, scaled so that what is left costs 1; false: nothing has a price. */
-bool num_share_game_prices(const struct share_fill *f, double *out_price);
+bool num_share_game_prices(const struct share_fill_call *f, double *out_price);
 double num_share_route_cost(const struct share_route *w, const double *price);
 /* The cheapest of the ways [at, *out_end) of one job: the first of several. */
-size_t num_share_route_cheapest(const struct share_fill *f, size_t at, const double *price,
+size_t num_share_route_cheapest(const struct share_fill_call *f, size_t at, const double *price,
                                 size_t *out_end);
-void num_share_route_use(const struct share_fill *f, const struct share_route *w, double part,
+void num_share_route_use(const struct share_fill_call *f, const struct share_route *w, double part,
                          double *use);
 
 /* ---- share_stop.c ---- */
 
 /* At the highest feasible budget: stops whoever pays anything at these prices. */
-SHOAL_MUST_USE shoal_status num_share_stop_at(struct share_fill *f, uint32_t stage,
+SHOAL_MUST_USE shoal_status num_share_stop_at(struct share_fill_call *f, uint32_t stage,
                                               const double *price);
 /* Everybody has what they get: the mix gives shares to those that did not settle. */
-SHOAL_MUST_USE shoal_status num_share_stop_all(struct share_fill *f);
+SHOAL_MUST_USE shoal_status num_share_stop_all(struct share_fill_call *f);
 
 #endif

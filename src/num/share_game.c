@@ -1,30 +1,36 @@
 /* share_game.c - water filling: the best prices at a budget.
  *
- * The game of share_level.c, with two differences. Every job asks for a speed of its own, which follows
- * from the budget, so rows are scaled anew for each budget. And kinds that earlier stages exhausted are
- * equations: stopped jobs with several ways must use exactly what is left of them. With the columns
- * (GPUs in use / left; for an exhausted kind use - left) the master is
+ * The game of share_level.c, with two differences. Every job asks for a speed of its own, which
+ * follows from the budget, so rows are scaled anew for each budget. And kinds that earlier stages
+ * exhausted are equations: stopped jobs with several ways must use exactly what is left of them.
+ * With the columns (GPUs in use / left; for an exhausted kind use - left) the master is
  *
- *     maximise sum w    with    sum_i w_i column_i <= 1 per kind left, = 0 per kind exhausted, w >= 0,
+ *     maximise sum w  with  sum_i w_i column_i <= 1 per kind left, = 0 per kind exhausted, w >= 0,
  *
- * and its duals are prices, of any sign for exhausted kinds. At prices with p.left = 1 over the kinds
- * left, what everybody pays, less what is left of exhausted kinds is worth, bounds the value from below.
- * Until some mix of columns keeps the equations there is no value; the duals then show which answer is
- * missing. */
+ * and its duals are prices, of any sign for exhausted kinds. At prices with p.left = 1 over the
+ * kinds left, what everybody pays, less what is left of exhausted kinds is worth, bounds the value
+ * from below. Until some mix of columns keeps the equations there is no value; the duals then show
+ * which answer is missing. */
 #include "num/share_fill.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 1000, PIVOTS_MAX = 300, IDLE_MAX = 8 };
+enum {
+    COLUMNS_MAX = 1000, /* of one game */
+    PIVOTS_MAX = 300,   /* of one solve of the master */
+    IDLE_MAX = 8        /* questions in a row, per kind, that closed nothing of the gap */
+};
 
 static const double SUM_ROW = 0.01; /* keeps a game bounded in which nobody uses anything */
+/* Part of all that is paid that must be paid for kinds that are left: with less, a bound relative
+ * to it is rounding. */
 static const double WORTH_MIN = 1e-4;
 
-shoal_status num_share_game_rows(struct share_fill *f, double *out_total)
+shoal_status num_share_game_rows(struct share_fill_call *f, double *out_total)
 {
     struct num_share *s = f->s;
-    struct share_tree *tree = &f->f->tree;
+    struct share_tree *tree = &f->mem->tree;
     size_t n = f->p->job_count, rows = 0;
     shoal_status st = num_share_rows_reserve(s->alloc, &s->active, &s->active_cap, s->kinds, n);
 
@@ -36,14 +42,14 @@ shoal_status num_share_game_rows(struct share_fill *f, double *out_total)
             s->active.a[k * s->active.stride + rows] = a;
             top = a > top ? a : top;
         }
-        if (f->f->stopped[m] || top <= 0) {
+        if (f->mem->stopped[m] || top <= 0) {
             tree->cap[m] = tree->level[m];
             continue;
         }
         tree->cap[m] = fmax(tree->level[m], top / f->unit[m]);
-        s->active.g[rows] = f->p->gpus[m] * (f->p->count == NULL ? 1 : f->p->count[m]);
-        f->f->job[rows] = (uint32_t)m;
-        f->f->top[rows++] = top;
+        s->active.g[rows] = share_gpus(f, m);
+        f->mem->job[rows] = (uint32_t)m;
+        f->mem->top[rows++] = top;
     }
     if (st == SHOAL_OK)
         st = num_share_rows_reserve(s->alloc, &s->rows, &s->rows_cap, s->kinds, rows);
@@ -54,15 +60,15 @@ shoal_status num_share_game_rows(struct share_fill *f, double *out_total)
 
 static void scale_chunk(void *arg, size_t index)
 {
-    const struct share_fill *f = arg;
+    const struct share_fill_call *f = arg;
     struct num_share *s = f->s;
-    const double *level = f->f->tree.level;
-    double *speed = f->f->speed;
+    const double *level = f->mem->tree.level;
+    double *speed = f->mem->speed;
     size_t begin = index * SHARE_CHUNK,
            end = begin + SHARE_CHUNK < s->rows.count ? begin + SHARE_CHUNK : s->rows.count;
 
     for (size_t i = begin; i < end; i++) {
-        double asked = level[f->f->job[i]] * f->unit[f->f->job[i]], top = f->f->top[i];
+        double asked = level[f->mem->job[i]] * f->unit[f->mem->job[i]], top = f->mem->top[i];
         /* Who asks for nothing holds no GPUs, at whatever speed. */
         s->rows.g[i] = asked > 0 ? s->active.g[i] : 0;
         speed[i] = asked > 0 && asked < top ? asked : top;
@@ -75,9 +81,9 @@ static void scale_chunk(void *arg, size_t index)
     }
 }
 
-shoal_status num_share_game_pour(struct share_fill *f, double budget)
+shoal_status num_share_game_pour(struct share_fill_call *f, double budget)
 {
-    num_share_tree_pour(&f->f->tree, f->p, budget);
+    num_share_tree_pour(&f->mem->tree, f->p, budget);
     return num_share_each(f->s, share_chunks(f->s->rows.count), scale_chunk, f);
 }
 
@@ -105,10 +111,10 @@ double num_share_route_cost(const struct share_route *w, const double *price)
            (w->edge.low == SHARE_ORIGIN ? 0 : price[w->edge.low] * w->low);
 }
 
-size_t num_share_route_cheapest(const struct share_fill *f, size_t at, const double *price,
+size_t num_share_route_cheapest(const struct share_fill_call *f, size_t at, const double *price,
                                 size_t *out_end)
 {
-    const struct share_route *w = f->f->way;
+    const struct share_route *w = f->mem->way;
     size_t best = at, end = at + 1;
     double least = num_share_route_cost(&w[at], price);
 
@@ -123,7 +129,7 @@ size_t num_share_route_cheapest(const struct share_fill *f, size_t at, const dou
     return best;
 }
 
-void num_share_route_use(const struct share_fill *f, const struct share_route *w, double part,
+void num_share_route_use(const struct share_fill_call *f, const struct share_route *w, double part,
                          double *use)
 {
     double gpus = part * share_gpus(f, w->job);
@@ -133,7 +139,7 @@ void num_share_route_use(const struct share_fill *f, const struct share_route *w
         use[w->edge.low] += gpus * w->low;
 }
 
-shoal_status num_share_game_ask(struct share_fill *f, const double *price, uint8_t *code,
+shoal_status num_share_game_ask(struct share_fill_call *f, const double *price, uint8_t *code,
                                 struct share_reply *out)
 {
     struct num_share *s = f->s;
@@ -154,12 +160,12 @@ shoal_status num_share_game_ask(struct share_fill *f, const double *price, uint8
         for (uint32_t k = 0; k < s->kinds; k++)
             out->use[k] += s->chunks[i].use[k];
     for (size_t i = 0; i < f->ways; i = end)
-        num_share_route_use(f, &f->f->way[num_share_route_cheapest(f, i, price, &end)], 1,
+        num_share_route_use(f, &f->mem->way[num_share_route_cheapest(f, i, price, &end)], 1,
                             out->use);
     for (uint32_t k = 0; k < s->kinds; k++)
         cost += price[k] * (out->use[k] - (f->gone[k] ? f->left[k] : 0));
     out->worth = worth;
-    /* Prices of an earlier stage: all on kinds that are gone. */
+    /* Not so for prices of an earlier stage, all on kinds that are gone since. */
     out->bound = worth > WORTH_MIN * scale ? cost / worth : -INFINITY;
     f->passes++;
     return SHOAL_OK;
@@ -168,7 +174,7 @@ shoal_status num_share_game_ask(struct share_fill *f, const double *price, uint8
 /* ---- the game at a budget ---- */
 
 /* Prices whose answers are worth having again: those in the mix, moved to the front. */
-static void remember(struct share_fill *f)
+static void remember(struct share_fill_call *f)
 {
     struct num_share *s = f->s;
 
@@ -184,7 +190,7 @@ static void remember(struct share_fill *f)
 
 /* Rows of the master: kinds that are left, at most as much as there is; exhausted ones, exactly as
  * much; and one that keeps it bounded. */
-shoal_status num_share_game_begin(struct share_fill *f)
+shoal_status num_share_game_begin(struct share_fill_call *f)
 {
     struct num_share *s = f->s;
     double b[NUM_KINDS_MAX + 1];
@@ -203,7 +209,7 @@ shoal_status num_share_game_begin(struct share_fill *f)
     return num_share_master(s, f->row_count, b, equal);
 }
 
-static void empty_master(struct share_fill *f)
+static void empty_master(struct share_fill_call *f)
 {
     double b[NUM_KINDS_MAX + 1];
 
@@ -217,7 +223,7 @@ static void empty_master(struct share_fill *f)
 }
 
 /* Asks and adds the answer as a column; remembers the best prices. */
-static shoal_status ask_column(struct share_fill *f, const double *price, bool *out_better)
+static shoal_status ask_column(struct share_fill_call *f, const double *price, bool *out_better)
 {
     struct num_share *s = f->s;
     double column[NUM_KINDS_MAX + 1];
@@ -250,7 +256,7 @@ static shoal_status ask_column(struct share_fill *f, const double *price, bool *
     return SHOAL_OK;
 }
 
-bool num_share_game_prices(const struct share_fill *f, double *out_price)
+bool num_share_game_prices(const struct share_fill_call *f, double *out_price)
 {
     const struct num_share *s = f->s;
     const double *dual = num_lp_dual(s->master);
@@ -268,14 +274,26 @@ bool num_share_game_prices(const struct share_fill *f, double *out_price)
     return sum > 0;
 }
 
+/* The master lost its footing, as its columns are too much alike: once more without them. */
+static shoal_status begin_again(struct share_fill_call *f)
+{
+    double from[NUM_KINDS_MAX];
+    bool better;
+
+    memcpy(from, f->price, sizeof from);
+    empty_master(f);
+    return ask_column(f, from, &better);
+}
+
 /* Columns until value and bound meet, or are far enough from 1 to know on which side it is. */
-static shoal_status play(struct share_fill *f)
+static shoal_status play(struct share_fill_call *f)
 {
     struct num_share *s = f->s;
-    double slack = 0.02 * s->tolerance, last = INFINITY;
+    double slack = SHARE_SLACK * s->tolerance, last = INFINITY;
     uint32_t idle = 0;
     bool straight = true, again = false;
 
+    /* Near the end rounding hides what is left: a few idle questions are enough there. */
     while (f->columns < COLUMNS_MAX && idle < (last < 1e-10 ? 3 : IDLE_MAX * (s->kinds + 1))) {
         enum num_lp_outcome outcome;
         double price[NUM_KINDS_MAX];
@@ -288,19 +306,15 @@ static shoal_status play(struct share_fill *f)
         bool none = outcome == NUM_LP_INFEASIBLE || sum <= 0;
         f->value = none ? INFINITY : 1 / sum;
         double gap = f->value - f->cost, off = fmax(f->cost - 1, 1 - f->value);
-        if (outcome == NUM_LP_STUCK &&
-            !again) { /* columns too much alike: once more without them */
-            double from[NUM_KINDS_MAX];
-            memcpy(from, f->price, sizeof from);
-            empty_master(f);
-            st = ask_column(f, from, &better);
+        if (outcome == NUM_LP_STUCK && !again) {
+            st = begin_again(f);
             if (st != SHOAL_OK)
                 return st;
             again = straight = true;
             continue;
         }
         if (outcome == NUM_LP_STUCK || f->value <= 1 + 0.1 * s->tolerance || gap <= slack ||
-            gap <= 0.02 * off)
+            gap <= SHARE_DECIDED * off)
             return SHOAL_OK;
         if (!num_share_game_prices(f, price) && !none)
             return SHOAL_OK;
@@ -311,14 +325,14 @@ static shoal_status play(struct share_fill *f)
             return st;
         idle = better || gap < last ? 0 : idle + 1;
         /* A point between that did not move the bound: the next question is the master's own. */
-        straight = none || !isfinite(f->cost) || (!straight && gap > 0.7 * last);
+        straight = none || !isfinite(f->cost) || (!straight && gap > SHARE_STALLED * last);
         last = gap;
     }
     return SHOAL_OK;
 }
 
 /* The game at budget B, from the prices of its last mix and the best ones. */
-shoal_status num_share_game_play(struct share_fill *f, double budget)
+shoal_status num_share_game_play(struct share_fill_call *f, double budget)
 {
     struct num_share *s = f->s;
     double price[NUM_KINDS_MAX], at[NUM_KINDS_MAX];

@@ -1,15 +1,23 @@
 /* share_keep.c - which floors to keep when not all can be.
  *
- * Relaxation. Every floor may be bought off at its weight: a way without capacity, valued at minus the
- * weight (share_ways.h). With nothing else of value, the largest sum (share_sum.c) gives up the least
- * weight. A basic solution splits at most K jobs; answers that tie (equal jobs) may split more. Split
- * ones are given up, then as many as fit are taken back in order of weight, by bisection with the
- * level solver, which has the last word: what is kept is feasible together. */
+ * Relaxation. Every floor may be bought off at its weight: a way without capacity, valued at minus
+ * the weight (share_ways.h). With nothing else of value, the largest sum (share_sum.c) gives up the
+ * least weight, but may split jobs: part of the floor kept, part bought off. Equal jobs tie, so
+ * many can be split alike.
+ *
+ * Rounding. Of any K + 1 split jobs, parts can be shifted so that no kind is used more or less: K
+ * equations in K + 1 unknowns. In one of the two directions no more weight is given up; going there
+ * until somebody is whole leaves one split job less, until K are left. They are given up, then
+ * tried one by one with the level solver, which has the last word: what is kept is feasible
+ * together. So at most K jobs are given up beyond the relaxation, which is a bound. */
 #include "num/share_sum.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A part of a floor this small, or this near to all of it, is rounding: the job is not split. */
+static const double WHOLE = 1e-7;
 
 /* Whether the floors marked in kept are feasible together. */
 static shoal_status feasible(struct num_share *s, const struct num_share_problem *p,
@@ -25,7 +33,8 @@ static shoal_status feasible(struct num_share *s, const struct num_share_problem
 }
 
 struct split_job {
-    double weight;
+    double weight, part;       /* part of it that is bought off */
+    double use[NUM_KINDS_MAX]; /* of the capacities, when it is kept */
     uint32_t job;
 };
 
@@ -38,33 +47,92 @@ static int heavier_first(const void *a, const void *b)
     return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* The longest head of `jobs` that can be kept besides those in `kept`; then, past the one that does
- * not fit, the next ones, a few times over. */
-static shoal_status take_back(struct num_share *s, const struct num_share_problem *p,
-                              const double *floor, const struct split_job *jobs, size_t count,
-                              bool *kept)
+/* Shifts parts among K + 1 split jobs, using exactly what they use, until one of them is whole. */
+static void shift(const struct num_share *s, struct split_job *jobs)
 {
-    for (uint32_t tries = 0; tries <= s->kinds && count > 0; tries++) {
-        size_t good = 0, bad = count + 1;
-        while (good + 1 < bad) {
-            size_t middle = bad == count + 1 ? count : (good + bad) / 2;
-            bool ok;
-            for (size_t i = 0; i < count; i++)
-                kept[jobs[i].job] = i < middle;
-            shoal_status st = feasible(s, p, floor, kept, &ok);
-            if (st != SHOAL_OK)
-                return st;
-            if (ok)
-                good = middle;
-            else
-                bad = middle;
+    uint32_t kinds = s->kinds, pivot_of[NUM_KINDS_MAX] = {0}, rank = 0;
+    double row[NUM_KINDS_MAX][NUM_KINDS_MAX + 1], by[NUM_KINDS_MAX + 1] = {0};
+    double weight = 0, far = INFINITY;
+    bool taken[NUM_KINDS_MAX] = {false};
+
+    for (uint32_t k = 0; k < kinds; k++)
+        for (uint32_t i = 0; i <= kinds; i++)
+            row[k][i] = jobs[i].use[k];
+    uint32_t free = kinds; /* the first column without a pivot: its job leads */
+    for (uint32_t i = 0; i <= kinds && free == kinds; i++) {
+        uint32_t best = kinds;
+        for (uint32_t k = 0; k < kinds; k++)
+            if (!taken[k] && (best == kinds || fabs(row[k][i]) > fabs(row[best][i])))
+                best = k;
+        if (best == kinds || fabs(row[best][i]) < 1e-12) {
+            free = i;
+            break;
         }
-        for (size_t i = 0; i < count; i++)
-            kept[jobs[i].job] = i < good;
-        good = good < count ? good + 1 : count;
-        jobs += good;
-        count -= good;
+        taken[best] = true;
+        pivot_of[rank++] = best;
+        for (uint32_t k = 0; k < kinds; k++)
+            for (uint32_t c = kinds + 1; k != best && c-- > i;)
+                row[k][c] -= row[k][i] / row[best][i] * row[best][c];
     }
+    by[free] = 1;
+    for (uint32_t i = 0; i < rank && i < free; i++)
+        by[i] = -row[pivot_of[i]][free] / row[pivot_of[i]][i];
+    for (uint32_t i = 0; i <= kinds; i++)
+        weight += by[i] * jobs[i].weight;
+    for (uint32_t i = 0; i <= kinds; i++) {
+        by[i] = weight > 0 ? -by[i] : by[i];
+        if (by[i] != 0)
+            far = fmin(far, (by[i] > 0 ? 1 - jobs[i].part : jobs[i].part) / fabs(by[i]));
+    }
+    for (uint32_t i = 0; i <= kinds; i++)
+        jobs[i].part = fmin(fmax(jobs[i].part + far * by[i], 0), 1);
+}
+
+static bool whole(const struct split_job *j)
+{
+    return j->part <= WHOLE || j->part >= 1 - WHOLE;
+}
+
+/* Leaves at most K of the jobs split, at the front; the others are decided in kept. */
+static size_t unsplit(const struct num_share *s, struct split_job *jobs, size_t count, bool *kept)
+{
+    while (count > s->kinds) {
+        struct split_job *last = jobs + count - s->kinds - 1;
+        size_t left = 0;
+        shift(s, last);
+        for (uint32_t i = 0; i <= s->kinds; i++) {
+            if (whole(&last[i]))
+                kept[last[i].job] = last[i].part <= WHOLE;
+            else
+                last[left++] = last[i];
+        }
+        if (left > s->kinds) { /* rounding: nobody is whole */
+            kept[last[--left].job] = false;
+        }
+        count = count - s->kinds - 1 + left;
+    }
+    return count;
+}
+
+/* The longest head of `jobs` that is feasible together; the others are given up. */
+static shoal_status longest_head(struct num_share *s, const struct num_share_problem *p,
+                                 const double *floor, const struct split_job *jobs, size_t count,
+                                 bool *kept)
+{
+    size_t good = 0, bad = count;
+
+    while (good + 1 < bad) {
+        size_t middle = good + (bad - good) / 2;
+        bool ok;
+        for (size_t i = 0; i < count; i++)
+            kept[jobs[i].job] = i < middle;
+        shoal_status st = feasible(s, p, floor, kept, &ok);
+        if (st != SHOAL_OK)
+            return st;
+        *(ok ? &good : &bad) = middle;
+    }
+    for (size_t i = 0; i < count; i++)
+        kept[jobs[i].job] = i < good;
     return SHOAL_OK;
 }
 
@@ -82,37 +150,56 @@ static shoal_status relax(struct num_share *s, const struct num_share_problem *p
     return st == SHOAL_OK ? num_share_sum_emit(&q, NULL, s->first) : st;
 }
 
+/* Gathers the split jobs, and decides the others in kept. Returns how many there are. */
+static size_t gather(const struct num_share *s, const struct num_share_problem *p,
+                     const double *floor, const double *weight, bool *kept, struct split_job *jobs)
+{
+    size_t split = 0;
+
+    for (size_t m = 0; m < p->job_count; m++) {
+        double count = p->count == NULL ? 1 : p->count[m];
+        struct split_job j = {.weight = count * weight[m], .part = s->first[m], .job = (uint32_t)m};
+        if (!kept[m] || floor[m] <= 0)
+            continue;
+        kept[m] = j.part <= WHOLE;
+        if (whole(&j))
+            continue;
+        for (uint32_t k = 0; k < s->kinds; k++)
+            j.use[k] = count * p->gpus[m] * s->x[m * p->kind_count + s->kind_of[k]] / (1 - j.part) /
+                       s->capacity[k];
+        jobs[split++] = j;
+    }
+    return split;
+}
+
 /* Not all in `kept` fit together: takes out the ones to give up. */
 static shoal_status keep_some(struct num_share *s, const struct num_share_problem *p,
                               const double *floor, const double *weight, bool *kept)
 {
-    size_t n = p->job_count, split = 0;
     shoal_status st = relax(s, p, floor, weight, kept);
 
     if (st != SHOAL_OK)
         return st;
-    struct split_job *jobs = base_malloc(s->alloc, (n + 1) * sizeof *jobs);
+    struct split_job *jobs = base_malloc(s->alloc, (p->job_count + 1) * sizeof *jobs);
     if (jobs == NULL)
         return SHOAL_E_NOMEM;
-    for (size_t m = 0; m < n; m++) {
-        bool wanted = kept[m] && floor[m] > 0;
-        if (wanted && s->first[m] > 1e-7 && s->first[m] < 1 - 1e-7)
-            jobs[split++] = (struct split_job){.weight = weight[m], .job = (uint32_t)m};
-        if (wanted && s->first[m] > 1e-7)
-            kept[m] = false;
-    }
-    qsort(jobs, split, sizeof *jobs, heavier_first);
-    st = take_back(s, p, floor, jobs, split, kept);
-    bool ok = true;
-    if (st == SHOAL_OK)
-        st = feasible(s, p, floor, kept, &ok);
+    size_t split = unsplit(s, jobs, gather(s, p, floor, weight, kept, jobs), kept);
+    bool ok = false;
+    st = feasible(s, p, floor, kept, &ok);
     if (st == SHOAL_OK && !ok) { /* rounding: give up the lightest until it fits */
         split = 0;
-        for (size_t m = 0; m < n; m++)
+        for (size_t m = 0; m < p->job_count; m++)
             if (kept[m] && floor[m] > 0)
                 jobs[split++] = (struct split_job){.weight = weight[m], .job = (uint32_t)m};
         qsort(jobs, split, sizeof *jobs, heavier_first);
-        st = take_back(s, p, floor, jobs, split, kept);
+        st = longest_head(s, p, floor, jobs, split, kept);
+        split = 0;
+    }
+    qsort(jobs, split, sizeof *jobs, heavier_first);
+    for (size_t i = 0; st == SHOAL_OK && i < split; i++) {
+        kept[jobs[i].job] = true;
+        st = feasible(s, p, floor, kept, &ok);
+        kept[jobs[i].job] = ok;
     }
     base_free(s->alloc, jobs);
     return st;

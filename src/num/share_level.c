@@ -3,23 +3,23 @@
  * Problem. x_mj >= 0, sum_j x_mj <= 1, a_m.x_m >= t for all m, sum_m g_m x_mj <= N_j: as a linear
  * program it has thousands of rows, but only the K capacities couple jobs.
  *
- * Prices. Give each kind a price p_j >= 0, scaled so that the cluster costs p.N = 1. At speed t job m
- * spends at least g_m h_m(t; p), a look-up on its hull (share_oracle.c). If all together cannot pay,
- * cost(t; p) = sum_m g_m h_m(t; p) > 1, then t is out of reach, whatever the shares. cost is convex
- * in t, so one evaluation at any (t, p) proves
+ * Prices. Give each kind a price p_j >= 0, scaled so that the cluster costs p.N = 1. At speed t job
+ * m spends at least g_m h_m(t; p), a look-up on its hull (share_oracle.c). If all together cannot
+ * pay, cost(t; p) = sum_m g_m h_m(t; p) > 1, then t is out of reach, whatever the shares. cost is
+ * convex in t, so one evaluation at any (t, p) proves
  *
  *     t* <= t - (cost(t; p) - 1) / slope(t; p).                                  (certificate)
  *
  * Master. For fixed t the best prices maximise cost(t; p), a concave function, and their value is
- * the capacity, as a multiple of N, that speed t takes. That is a matrix game between prices and the
- * answers of the jobs (columns: GPUs in use / N): maximise sum w, sum_i w_i column_i <= 1, w >= 0,
- * with value 1 / sum w. Each solve proposes prices; the jobs' answer to them, or to a point between
- * them and the best prices so far, is the next column, until bound and value meet. The bound on t
- * from the certificate is a Newton step for t; columns are made again at the new t. At the end the
- * shares are the mix w of the answers.
+ * the capacity, as a multiple of N, that speed t takes. That is a matrix game between prices and
+ * the answers of the jobs (columns: GPUs in use / N): maximise sum w, sum_i w_i column_i <= 1, w >=
+ * 0, with value 1 / sum w. Each solve proposes prices; the jobs' answer to them, or to a point
+ * between them and the best prices so far, is the next column, until bound and value meet. The
+ * bound on t from the certificate is a Newton step for t; columns are made again at the new t. At
+ * the end the shares are the mix w of the answers.
  *
- * Sifting. Near the right prices nearly all jobs have made up their minds: their second best edge is
- * dearer by more than the prices can still move. One pass over all jobs sums up the settled ones
+ * Sifting. Near the right prices nearly all jobs have made up their minds: their second best edge
+ * is dearer by more than the prices can still move. One pass over all jobs sums up the settled ones
  * (their use is linear in t) and leaves the open ones, some per cent, for the steps above; one more
  * pass at the resulting prices proves the result or settles the jobs anew. A cold start solves a
  * sample of the jobs first.
@@ -35,15 +35,15 @@
 #include <string.h>
 
 enum {
-    SAMPLE = 512,
-    STEPS_MAX = 100,
-    COLUMNS_MAX = 2000,
-    ROUNDS_MAX = 40,
-    IDLE_MAX = 10,
-    PIVOTS_MAX = 300
+    SAMPLE = 512,       /* jobs; up to twice as many are solved whole */
+    STEPS_MAX = 100,    /* Newton steps of one instance; a handful is usual */
+    COLUMNS_MAX = 2000, /* of the master, at one t */
+    ROUNDS_MAX = 40,    /* passes that settle rows; two to five are usual */
+    IDLE_MAX = 10,      /* questions in a row, per kind, that moved neither value nor bound */
+    PIVOTS_MAX = 300    /* of one solve of the master */
 };
 
-static const double SAMPLE_TOLERANCE = 1e-3;
+static const double SAMPLE_TOLERANCE = 1e-3; /* a sample is not nearer to the truth than that */
 /* How far prices and speed may still move when rows are settled, relative. */
 static const double DELTA_COLD = 0.02, DELTA_WARM = 0.003, DELTA_MIN = 1e-4, DELTA_MAX = 0.999999;
 
@@ -65,9 +65,8 @@ static double bound_from(const struct share_answer *sums, double t)
 
 struct pass {
     struct num_share *s;
-    struct share_query query;
-    uint8_t *code;
-    uint32_t *open_row;
+    const struct share_query *query;
+    uint32_t set;
 };
 
 static void pass_chunk(void *arg, size_t index)
@@ -76,21 +75,19 @@ static void pass_chunk(void *arg, size_t index)
     struct num_share *s = a->s;
     size_t at = index * SHARE_CHUNK, left = share_padded(s->rows.count) - at;
 
-    s->ask(&s->rows, at, left < SHARE_CHUNK ? left : SHARE_CHUNK, &a->query, a->code, s->opened,
-           a->open_row + at, &s->chunks[index]);
+    s->ask(&s->rows, at, left < SHARE_CHUNK ? left : SHARE_CHUNK, a->query, s->code[a->set],
+           s->opened, s->active_row[a->set] + at, &s->chunks[index]);
 }
 
-/* One pass over all rows at (price, t): totals in *out_sums and, when delta is below 1, the rows
- * sorted into settled (summed into *out_in) and open (open_row, *out_open of them). */
-static shoal_status pass(struct num_share *s, const double *price, double t, double delta,
-                         uint8_t *code, uint32_t *open_row, struct share_answer *out_sums,
-                         struct instance *out_in, size_t *out_open)
+/* One pass over all rows: totals in *out_sums, edges in s->code[set]. When delta is below 1, rows
+ * are sorted into settled ones, summed into *out_in, and open ones, listed in
+ * s->active_row[set]. */
+static shoal_status pass(struct num_share *s, uint32_t set, const struct share_query *query,
+                         struct share_answer *out_sums, struct instance *out_in)
 {
-    size_t chunks = share_chunks(s->rows.count), open = 0;
-    struct pass a = {.s = s,
-                     .query = {.price = price, .t = t, .delta = delta},
-                     .code = code,
-                     .open_row = open_row};
+    size_t chunks = share_chunks(s->rows.count);
+    uint32_t *open_row = s->active_row[set];
+    struct pass a = {.s = s, .query = query, .set = set};
     shoal_status st = num_share_each(s, chunks, pass_chunk, &a);
 
     if (st != SHOAL_OK)
@@ -108,10 +105,9 @@ static shoal_status pass(struct num_share *s, const double *price, double t, dou
         }
         out_in->low = fmax(out_in->low, c->low);
         out_in->high = fmin(out_in->high, c->high);
-        memmove(open_row + open, open_row + i * SHARE_CHUNK, c->open * sizeof *open_row);
-        open += c->open;
+        memmove(open_row + out_sums->open, open_row + i * SHARE_CHUNK, c->open * sizeof *open_row);
+        out_sums->open += c->open;
     }
-    *out_open = open;
     return SHOAL_OK;
 }
 
@@ -208,7 +204,7 @@ static shoal_status play(struct num_share *s, const struct instance *in, double 
             return st;
         c->value = 1 / num_lp_objective(s->master);
         double gap = c->value - best->cost, off = fmax(best->cost - 1, 1 - c->value);
-        if (outcome != NUM_LP_OPTIMAL || gap <= slack || gap <= 0.02 * off)
+        if (outcome != NUM_LP_OPTIMAL || gap <= slack || gap <= SHARE_DECIDED * off)
             return SHOAL_OK;
         proposed(s, price);
         for (uint32_t j = 0; j < s->kinds; j++)
@@ -223,7 +219,7 @@ static shoal_status play(struct num_share *s, const struct instance *in, double 
             idle = 0;
         }
         /* A point between that did not move the bound: the next question is the master's own. */
-        straight = !straight && gap > 0.7 * last;
+        straight = !straight && gap > SHARE_STALLED * last;
         last = gap;
     }
     return SHOAL_OK;
@@ -249,7 +245,7 @@ static shoal_status end_at_corner(struct num_share *s, const struct instance *in
 /* Solves an instance from c->price and c->t. */
 static shoal_status core_solve(struct num_share *s, const struct instance *in, struct core *c)
 {
-    double ones[NUM_KINDS_MAX], slack = 0.02 * s->tolerance;
+    double ones[NUM_KINDS_MAX], slack = SHARE_SLACK * s->tolerance;
     uint32_t kept = 0;
 
     for (uint32_t j = 0; j < s->kinds; j++)
@@ -463,12 +459,12 @@ static shoal_status solve_small(struct num_share *s, struct solve *v)
 {
     struct instance in = {.rows = &s->rows, .high = INFINITY};
     struct share_answer sums;
-    size_t open;
     shoal_status st = core_solve(s, &in, &v->core);
+    struct share_query query = {.price = v->core.price, .t = v->core.t, .delta = 1};
 
     v->all = true;
     if (st == SHOAL_OK)
-        st = pass(s, v->core.price, v->core.t, 1, s->code[0], s->active_row[0], &sums, &in, &open);
+        st = pass(s, 0, &query, &sums, &in);
     v->passes = 1;
     v->set = 1; /* codes of the last pass are in the other set */
     if (st != SHOAL_OK)
@@ -490,11 +486,10 @@ static shoal_status solve_large(struct num_share *s, struct solve *v, double del
         struct instance in;
         struct share_answer sums;
         double before[NUM_KINDS_MAX];
-        size_t open;
         uint32_t next = 1 - v->set;
+        struct share_query query = {.price = c->price, .t = c->t, .delta = delta};
         /* What is proven by the last prices; the same pass settles rows for the next try. */
-        shoal_status st =
-            pass(s, c->price, c->t, delta, s->code[next], s->active_row[next], &sums, &in, &open);
+        shoal_status st = pass(s, next, &query, &sums, &in);
         v->passes++;
         if (st != SHOAL_OK)
             return st;
@@ -510,14 +505,14 @@ static shoal_status solve_large(struct num_share *s, struct solve *v, double del
             delta = fmin(2 * delta, DELTA_MAX);
             continue;
         }
-        /* A row that changes its mind from pass to pass is open from the next one on, however sure it
-         * looks: so the tries cannot go round in circles. */
+        /* A row that changes its mind from pass to pass is open from the next one on, however sure
+         * it looks: so the tries cannot go round in circles. */
         for (size_t i = 0; round > 0 && i < s->rows.count; i++)
             s->opened[i] = s->opened[i] | (s->code[0][i] != s->code[1][i]);
         memcpy(before, c->price, sizeof before);
         v->set = next;
-        v->open = open;
-        st = gather(s, s->active_row[next], open, 1);
+        v->open = sums.open;
+        st = gather(s, s->active_row[next], sums.open, 1);
         if (st != SHOAL_OK)
             return st;
         in.rows = &s->active;

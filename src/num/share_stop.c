@@ -1,8 +1,8 @@
 /* share_stop.c - water filling: the end of a stage.
  *
- * Who pays something at the final prices stops (share_fill.c says why). A stopped job's ways are the
- * edges that reach its speed at least cost. One way: its shares are final. Several: they stay a choice
- * for later stages, which may need the swap, and the kinds they touch are used exactly. */
+ * Who pays something at the final prices stops (share_fill.c says why). A stopped job's ways are
+ * the edges that reach its speed at least cost. One way: its shares are final. Several: they stay a
+ * choice for later stages, which may need the swap, and the kinds they touch are used exactly. */
 #include "num/share_fill.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static const double EMPTY = 1e-8;       /* of the capacity: nothing is left of a
 static const double INDEPENDENT = 1e-7; /* relative: prices of stages differ by more */
 
 /* Way of a row along an edge; false: the edge does not reach the row's speed, but for rounding. */
-static bool way_of(const struct share_fill *f, size_t row, struct share_edge e,
+static bool way_of(const struct share_fill_call *f, size_t row, struct share_edge e,
                    struct share_route *out)
 {
     const struct share_rows *rows = &f->s->rows;
@@ -26,13 +26,13 @@ static bool way_of(const struct share_fill *f, size_t row, struct share_edge e,
     if (e.low == SHARE_ORIGIN ? high < 1 - SHARE_AT_CAP
                               : low <= 0 || high <= 0 || (low < 1) == (high < 1))
         return false;
-    *out = (struct share_route){.job = f->f->job[row], .edge = e};
+    *out = (struct share_route){.job = f->mem->job[row], .edge = e};
     share_mix(rows, row, e, 1, &out->low, &out->high);
     out->high = out->high < 1 ? out->high : 1;
     return true;
 }
 
-static void add_shares(const struct share_fill *f, const struct share_route *w, double part)
+static void add_shares(const struct share_fill_call *f, const struct share_route *w, double part)
 {
     const struct num_share *s = f->s;
     double *x = s->x + w->job * (size_t)f->p->kind_count;
@@ -43,7 +43,7 @@ static void add_shares(const struct share_fill *f, const struct share_route *w, 
 }
 
 /* The job has one way: its shares are final. */
-static void settle(struct share_fill *f, const struct share_route *w)
+static void settle(struct share_fill_call *f, const struct share_route *w)
 {
     double use[NUM_KINDS_MAX] = {0};
 
@@ -59,7 +59,7 @@ struct mix {
     double part[SHARE_MIX_MAX];
 };
 
-static void mix_of(const struct share_fill *f, struct mix *out)
+static void mix_of(const struct share_fill_call *f, struct mix *out)
 {
     double sum = 0;
 
@@ -76,7 +76,7 @@ static void mix_of(const struct share_fill *f, struct mix *out)
         out->part[i] /= sum;
 }
 
-static const double *column_price(const struct share_fill *f, uint32_t column)
+static const double *column_price(const struct share_fill_call *f, uint32_t column)
 {
     return f->s->col_price + (size_t)f->s->kinds * column;
 }
@@ -89,8 +89,8 @@ struct ending {
 };
 
 /* Whether a way costs no more than `least`, but for this part of what it pays, or of everything. */
-static bool cheap(const struct share_fill *f, const struct ending *e, const struct share_route *w,
-                  double least, double part)
+static bool cheap(const struct share_fill_call *f, const struct ending *e,
+                  const struct share_route *w, double least, double part)
 {
     double over = num_share_route_cost(w, e->price) - least;
     double paid = fabs(e->price[w->edge.high]) * w->high +
@@ -99,11 +99,12 @@ static bool cheap(const struct share_fill *f, const struct ending *e, const stru
     return over <= part * paid || over * share_gpus(f, w->job) <= CRUMB;
 }
 
-/* Of the ways of one stopped job keeps those that are cheapest, and those in the mix, `in_mix` for each
- * of its columns (`count`: none that counts). A way that is dearer by a larger part than it has in the
- * mix is there by rounding: to leave it out is the lesser error, and the cheapest takes its place. Returns how many are left, at the front; a single one is settled and
- * gone. */
-static size_t choose_ways(struct share_fill *f, struct ending *e, struct share_route *way,
+/* Of the `count` ways of one stopped job keeps those that are cheapest, and those in the mix:
+ * in_mix names the way in each of its columns, `count` or more: none. A way that is dearer by a
+ * larger part than it has in the mix is there by rounding: to leave it out is the lesser error, and
+ * the cheapest takes its place. Returns how many are left, at the front; a single one is settled
+ * and gone. */
+static size_t choose_ways(struct share_fill_call *f, struct ending *e, struct share_route *way,
                           size_t count, const size_t *in_mix)
 {
     size_t best = 0, kept = 0;
@@ -136,9 +137,9 @@ static size_t choose_ways(struct share_fill *f, struct ending *e, struct share_r
 }
 
 /* Jobs that stopped before have fewer ways now. */
-static void narrow(struct share_fill *f, struct ending *e)
+static void narrow(struct share_fill_call *f, struct ending *e)
 {
-    struct share_route *way = f->f->way;
+    struct share_route *way = f->mem->way;
     size_t kept = 0, end;
 
     for (size_t i = 0; i < f->ways; i = end) {
@@ -166,7 +167,7 @@ static uint8_t alone_on(const struct share_route *w)
 }
 
 /* A row that stops: its ways are all edges that reach its speed, then the cheap ones of them. */
-static shoal_status stop_row(struct share_fill *f, struct ending *e, size_t row)
+static shoal_status stop_row(struct share_fill_call *f, struct ending *e, size_t row)
 {
     struct num_share *s = f->s;
     uint32_t edges = s->kinds * (s->kinds + 1) / 2, count = 0;
@@ -182,30 +183,30 @@ static shoal_status stop_row(struct share_fill *f, struct ending *e, size_t row)
         at[i] = kind != SHARE_ORIGIN && at[kind] != SIZE_MAX ? at[kind] : count++;
     }
     for (uint32_t c = 0; c < e->mix.count; c++)
-        in_mix[c] = at[f->f->code[c * share_padded(s->rows.count) + row]];
-    f->f->stopped[f->f->job[row]] = true;
+        in_mix[c] = at[f->mem->code[c * share_padded(s->rows.count) + row]];
+    f->mem->stopped[f->mem->job[row]] = true;
     if (count == 0)
         return SHOAL_OK;
     size_t kept = choose_ways(f, e, way, count, in_mix);
-    if (base_reserve(s->alloc, (void **)&f->f->way, &f->f->way_cap, f->ways + kept,
-                     sizeof *f->f->way) != 0)
+    if (base_reserve(s->alloc, (void **)&f->mem->way, &f->mem->way_cap, f->ways + kept,
+                     sizeof *f->mem->way) != 0)
         return SHOAL_E_NOMEM;
     for (size_t w = 0; w < kept; w++)
-        f->f->way[f->ways++] = way[w];
+        f->mem->way[f->ways++] = way[w];
     return SHOAL_OK;
 }
 
 /* Whether a way needs a kind of which nothing is left. */
-static bool barred(const struct share_fill *f, const struct share_route *w)
+static bool barred(const struct share_fill_call *f, const struct share_route *w)
 {
     return (f->gone[w->edge.high] && f->left[w->edge.high] <= 0) ||
            (w->edge.low != SHARE_ORIGIN && f->gone[w->edge.low] && f->left[w->edge.low] <= 0);
 }
 
 /* Drops barred ways, and settles who has a single one left; that may bar others. */
-static void prune(struct share_fill *f)
+static void prune(struct share_fill_call *f)
 {
-    struct share_route *way = f->f->way;
+    struct share_route *way = f->mem->way;
     size_t before;
 
     do {
@@ -231,11 +232,12 @@ static void prune(struct share_fill *f)
     } while (f->ways < before);
 }
 
-/* Kinds that some job with several ways can swap for each other: `group` gets the first kind of each
- * one's group, or SHARE_NO_ROW where nobody has it among several ways. Only exhausted kinds count. */
-static void group_kinds(const struct share_fill *f, uint32_t *group)
+/* Kinds that some job with several ways can swap for each other: `group` gets the first kind of
+ * each one's group, or SHARE_NO_ROW where nobody has it among several ways. Only exhausted kinds
+ * count. */
+static void group_kinds(const struct share_fill_call *f, uint32_t *group)
 {
-    const struct share_route *way = f->f->way;
+    const struct share_route *way = f->mem->way;
 
     for (uint32_t k = 0; k < f->s->kinds; k++)
         group[k] = SHARE_NO_ROW;
@@ -260,10 +262,10 @@ static void group_kinds(const struct share_fill *f, uint32_t *group)
     }
 }
 
-/* Which equations follow from the others. At the prices of each stage so far all ways of a job cost the
- * same, so in each group of kinds what is used costs a constant: one equation less per group and
- * stage, as far as the stages' prices are independent there (Gauss, largest pivots). */
-static void mark_implied(struct share_fill *f, uint32_t stage)
+/* Which equations follow from the others. At the prices of each stage so far all ways of a job cost
+ * the same, so in each group of kinds what is used costs a constant: one equation less per group
+ * and stage, as far as the stages' prices are independent there (Gauss, largest pivots). */
+static void mark_implied(struct share_fill_call *f, uint32_t stage)
 {
     uint32_t kinds = f->s->kinds, group[NUM_KINDS_MAX];
 
@@ -295,9 +297,9 @@ static void mark_implied(struct share_fill *f, uint32_t stage)
     }
 }
 
-/* The kinds that the stage exhausted, and what is left: of exhausted kinds what the mix has those use
- * who keep several ways. */
-static void take_kinds(struct share_fill *f, const bool *priced, const double *use)
+/* The kinds that the stage exhausted, and what is left: of exhausted kinds what the mix has those
+ * use who keep several ways. */
+static void take_kinds(struct share_fill_call *f, const bool *priced, const double *use)
 {
     for (uint32_t k = 0; k < f->s->kinds; k++) {
         f->gone[k] = f->gone[k] || priced[k];
@@ -306,7 +308,7 @@ static void take_kinds(struct share_fill *f, const bool *priced, const double *u
     prune(f);
 }
 
-shoal_status num_share_stop_at(struct share_fill *f, uint32_t stage, const double *price)
+shoal_status num_share_stop_at(struct share_fill_call *f, uint32_t stage, const double *price)
 {
     struct num_share *s = f->s;
     struct ending e = {.price = price};
@@ -318,7 +320,7 @@ shoal_status num_share_stop_at(struct share_fill *f, uint32_t stage, const doubl
     mix_of(f, &e.mix);
     for (uint32_t c = 0; st == SHOAL_OK && c < e.mix.count; c++)
         st = num_share_game_ask(f, column_price(f, e.mix.column[c]),
-                                f->f->code + c * share_padded(rows), &unused);
+                                f->mem->code + c * share_padded(rows), &unused);
     for (uint32_t k = 0; k < s->kinds; k++) {
         priced[k] = !f->gone[k] && price[k] > 0;
         f->paid[stage][k] = price[k];
@@ -337,7 +339,7 @@ shoal_status num_share_stop_at(struct share_fill *f, uint32_t stage, const doubl
     return st;
 }
 
-shoal_status num_share_stop_all(struct share_fill *f)
+shoal_status num_share_stop_all(struct share_fill_call *f)
 {
     struct num_share *s = f->s;
     struct mix mix;
@@ -349,12 +351,12 @@ shoal_status num_share_stop_all(struct share_fill *f)
         const double *price = column_price(f, mix.column[c]);
         size_t end;
         struct share_route w;
-        st = num_share_game_ask(f, price, f->f->code, &unused);
+        st = num_share_game_ask(f, price, f->mem->code, &unused);
         for (size_t i = 0; st == SHOAL_OK && i < s->rows.count; i++)
-            if (s->rows.g[i] > 0 && way_of(f, i, s->edges.edge[f->f->code[i]], &w))
+            if (s->rows.g[i] > 0 && way_of(f, i, s->edges.edge[f->mem->code[i]], &w))
                 add_shares(f, &w, mix.part[c]);
         for (size_t i = 0; i < f->ways; i = end)
-            add_shares(f, &f->f->way[num_share_route_cheapest(f, i, price, &end)], mix.part[c]);
+            add_shares(f, &f->mem->way[num_share_route_cheapest(f, i, price, &end)], mix.part[c]);
     }
     return st;
 }

@@ -1,5 +1,5 @@
-/* share_sum.c - the largest sum of value x share, with floors under the speeds of jobs: the problem as
- * columns of numbers, and the answer from the mix of ways that share_climb.c ends with. */
+/* share_sum.c - the largest sum of value x share, with floors under the speeds of jobs: the problem
+ * as columns of numbers, and the answer from the mix of ways that share_climb.c ends with. */
 #include "num/share_sum.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ void num_share_sum_free(struct num_share *s)
     s->sum = NULL;
 }
 
-/* --- the problem by columns -------------------------------------------------------------------- */
+/* ---- the problem by columns ---- */
 
 static shoal_status reserve(struct num_share *s, size_t count)
 {
@@ -32,18 +32,22 @@ static shoal_status reserve(struct num_share *s, size_t count)
             return SHOAL_E_NOMEM;
         s->sum->ask = num_share_ways_find(SHARE_LANES);
     }
-    struct share_sum *m = s->sum;
-    if (base_reserve(s->alloc, (void **)&m->code, &m->code_cap, rows, sizeof *m->code) != 0 ||
-        base_reserve(s->alloc, (void **)&m->open_code, &m->open_code_cap, rows,
-                     sizeof *m->open_code) != 0 ||
-        base_reserve(s->alloc, (void **)&m->open_row, &m->open_row_cap, rows,
-                     sizeof *m->open_row) != 0 ||
-        base_reserve(s->alloc, (void **)&m->chunks, &m->chunks_cap, share_chunks(count + 1),
-                     sizeof *m->chunks) != 0)
+    struct share_sum *mem = s->sum;
+    if (base_reserve(s->alloc, (void **)&mem->code, &mem->code_cap, rows, sizeof *mem->code) != 0 ||
+        base_reserve(s->alloc, (void **)&mem->open_code, &mem->open_code_cap, rows,
+                     sizeof *mem->open_code) != 0 ||
+        base_reserve(s->alloc, (void **)&mem->open_row, &mem->open_row_cap, rows,
+                     sizeof *mem->open_row) != 0 ||
+        base_reserve(s->alloc, (void **)&mem->chunks, &mem->chunks_cap, share_chunks(count + 1),
+                     sizeof *mem->chunks) != 0)
         return SHOAL_E_NOMEM;
-    num_share_edges(s->kinds, &m->edges);
-    return num_share_ways_reserve(s->alloc, &m->all, s->kinds, count);
+    num_share_edges(s->kinds, &mem->edges);
+    return num_share_ways_reserve(s->alloc, &mem->all, s->kinds, count);
 }
+
+/* Equal jobs whose floors are for sale are told apart by up to this part of the weight, the first
+ * ones dearest: else they would all be split alike. */
+static const double HAIR = 1e-5;
 
 struct transpose {
     const struct share_sum_call *q;
@@ -55,12 +59,12 @@ static void transpose_chunk(void *arg, size_t index)
     const struct transpose *a = arg;
     const struct num_share_problem *p = a->q->p;
     const struct num_share *s = a->q->s;
-    struct share_ways *all = &a->q->m->all;
+    struct share_ways *all = &a->q->mem->all;
     size_t n = p->job_count, from = index * SHARE_CHUNK;
     size_t to = from + SHARE_CHUNK < n ? from + SHARE_CHUNK : n;
 
     for (size_t m = from; m < to; m++) {
-        double count = p->count == NULL ? 1 : p->count[m], fastest = 0;
+        double count = share_count(p, m), fastest = 0;
         double floor = a->floor == NULL ? 0 : a->floor[m];
         bool idles = a->weight != NULL && floor == 0; /* nothing to gain for it */
         for (uint32_t k = 0; k < s->kinds; k++) {
@@ -73,10 +77,8 @@ static void transpose_chunk(void *arg, size_t index)
         all->gpus[m] = count * p->gpus[m];
         all->floor[m] = floor < fastest ? floor : fastest; /* above by rounding only */
         all->ransom[m] = INFINITY;
-        /* Equal jobs are told apart by a hair, the first ones dearest: else they would all be split
-         * alike. */
         if (a->weight != NULL && floor > 0)
-            all->ransom[m] = count * a->weight[m] * (1 - 1e-5 * (double)m / (double)n);
+            all->ransom[m] = count * a->weight[m] * (1 - HAIR * (double)m / (double)n);
     }
 }
 
@@ -89,12 +91,12 @@ shoal_status num_share_sum_begin(struct num_share *s, const struct num_share_pro
     if (st != SHOAL_OK)
         return st;
     *out = (struct share_sum_call){
-        .s = s, .m = s->sum, .p = p, .tolerance = s->tolerance, .bound = INFINITY};
+        .s = s, .mem = s->sum, .p = p, .tolerance = s->tolerance, .bound = INFINITY};
     struct transpose a = {.q = out, .value = value, .floor = floor, .weight = weight};
     return num_share_each(s, share_chunks(p->job_count), transpose_chunk, &a);
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 struct emit {
     const struct share_sum_call *q;
@@ -117,7 +119,7 @@ static void emit_way(const struct emit *e, size_t job, const struct share_way *w
 static void emit_chunk(void *arg, size_t index)
 {
     const struct emit *e = arg;
-    const struct share_sum *m = e->q->m;
+    const struct share_sum *mem = e->q->mem;
     size_t n = e->q->p->job_count, kinds = e->q->p->kind_count, from = index * SHARE_CHUNK;
     size_t to = from + SHARE_CHUNK < n ? from + SHARE_CHUNK : n;
 
@@ -126,7 +128,7 @@ static void emit_chunk(void *arg, size_t index)
     if (e->bought != NULL)
         memset(e->bought + from, 0, (to - from) * sizeof *e->bought);
     for (size_t row = from; row < to && e->q->sifted; row++) {
-        struct share_way way = num_share_ways_spell(&m->all, &m->edges, row, m->code[row]);
+        struct share_way way = num_share_ways_spell(&mem->all, &mem->edges, row, mem->code[row]);
         emit_way(e, row, &way, 1);
     }
 }
@@ -135,27 +137,27 @@ static void emit_chunk(void *arg, size_t index)
 static shoal_status emit_open(const struct emit *e)
 {
     const struct share_sum_call *q = e->q;
-    struct share_sum *m = q->m;
+    struct share_sum *mem = q->mem;
     size_t kinds = q->p->kind_count;
 
     for (size_t i = 0; q->sifted && i < q->rows->count; i++) {
         if (e->x != NULL)
-            memset(e->x + m->open_row[i] * kinds, 0, kinds * sizeof *e->x);
+            memset(e->x + mem->open_row[i] * kinds, 0, kinds * sizeof *e->x);
         if (e->bought != NULL)
-            e->bought[m->open_row[i]] = 0;
+            e->bought[mem->open_row[i]] = 0;
     }
     for (uint32_t c = q->answers_at; c < q->columns; c++) {
-        double part = num_lp_value(m->master, c) / q->parts;
+        double part = num_lp_value(mem->master, c) / q->parts;
         struct share_ways_answer unused;
         if (part <= 0)
             continue;
         const double *price = q->s->col_price + (size_t)q->s->kinds * c;
-        shoal_status st = num_share_sum_pass(q, q->rows, price, NULL, m->open_code, &unused);
+        shoal_status st = num_share_sum_pass(q, q->rows, price, NULL, mem->open_code, &unused);
         if (st != SHOAL_OK)
             return st;
         for (size_t i = 0; i < q->rows->count; i++) {
-            struct share_way way = num_share_ways_spell(q->rows, &m->edges, i, m->open_code[i]);
-            emit_way(e, q->sifted ? m->open_row[i] : i, &way, part);
+            struct share_way way = num_share_ways_spell(q->rows, &mem->edges, i, mem->open_code[i]);
+            emit_way(e, q->sifted ? mem->open_row[i] : i, &way, part);
         }
     }
     return SHOAL_OK;
@@ -170,7 +172,7 @@ static void emit_first(const struct emit *e, double part)
     for (size_t i = 0; e->x != NULL && q->first != NULL && i < cells; i++)
         e->x[i] += part * q->first[i];
     for (size_t m = 0; e->bought != NULL && q->first == NULL && m < q->p->job_count; m++)
-        e->bought[m] += isfinite(q->m->all.ransom[m]) ? part : 0;
+        e->bought[m] += isfinite(q->mem->all.ransom[m]) ? part : 0;
 }
 
 shoal_status num_share_sum_emit(const struct share_sum_call *q, double *out_x, double *out_bought)
@@ -182,7 +184,7 @@ shoal_status num_share_sum_emit(const struct share_sum_call *q, double *out_x, d
         return st;
     if (q->sifted)
         return emit_open(&e);
-    double part = q->point_only ? 1 : num_lp_value(q->m->master, q->mix_at) / q->parts;
+    double part = q->point_only ? 1 : num_lp_value(q->mem->master, q->mix_at) / q->parts;
     if (part > 0)
         emit_first(&e, part);
     return q->point_only ? SHOAL_OK : emit_open(&e);
@@ -197,8 +199,8 @@ static bool finite_all(const double *v, size_t count)
     return finite;
 }
 
-/* What one GPU of a kind that has none would be worth: the highest price at which some job would still
- * use it, by the ways it would open. */
+/* What one GPU of a kind that has none would be worth: the highest price at which some job would
+ * still use it, by the ways it would open. */
 static double price_of_none(const struct share_sum_call *q, const double *value,
                             const double *floors, uint32_t kind)
 {
@@ -207,9 +209,9 @@ static double price_of_none(const struct share_sum_call *q, const double *value,
 
     for (size_t m = 0; m < p->job_count; m++) {
         const double *rate = p->rate + m * p->kind_count, *worths = value + m * p->kind_count;
-        double count = p->count == NULL ? 1 : p->count[m], gpus = count * p->gpus[m];
+        double count = share_count(p, m), gpus = count * p->gpus[m];
         double floor = floors == NULL ? 0 : floors[m];
-        double best = q->s->kinds == 0 ? 0 : num_share_ways_choose(&q->m->all, m, q->best).gain;
+        double best = q->s->kinds == 0 ? 0 : num_share_ways_choose(&q->mem->all, m, q->best).gain;
         double speed = rate[kind], worth = count * worths[kind];
         if (speed <= 0)
             continue;
@@ -230,8 +232,8 @@ static double price_of_none(const struct share_sum_call *q, const double *value,
     return most;
 }
 
-/* Prepares the problem and sees whether floors can be kept together: then s->first has shares that do,
- * and *out_first points there; NULL where there are no floors. */
+/* Prepares the problem and sees whether floors can be kept together: then s->first has shares that
+ * do, and *out_first points there; NULL where there are no floors. */
 static shoal_status check_floors(struct num_share *s, const struct num_share_problem *p,
                                  const double *floor, const double **out_first,
                                  uint32_t *out_passes)
@@ -273,7 +275,7 @@ static shoal_status answer(struct share_sum_call *q, struct num_share_result *ou
         return st;
     for (size_t m = 0; m < p->job_count; m++)
         for (uint32_t k = 0; k < s->kinds; k++)
-            used[k] += s->x[m * p->kind_count + s->kind_of[k]] * q->m->all.gpus[m];
+            used[k] += s->x[m * p->kind_count + s->kind_of[k]] * q->mem->all.gpus[m];
     *out = (struct num_share_result){.level = q->total,
                                      .bound = fmax(q->bound, q->total),
                                      .x = s->x,

@@ -21,7 +21,7 @@ struct share_sum {
 /* One call. */
 struct share_sum_call {
     struct num_share *s;
-    struct share_sum *m;
+    struct share_sum *mem;
     const struct num_share_problem *p;
     const double *first; /* (jobs, kinds) shares that keep the floors; NULL: idle or buy off */
 
@@ -34,7 +34,7 @@ struct share_sum_call {
     uint32_t columns, mix_at, answers_at;
     uint32_t trade_kind[2 * NUM_KINDS_MAX];
     double centre[NUM_KINDS_MAX], move[NUM_KINDS_MAX]; /* the box of prices */
-    bool sifted;     /* rows are m->open, the other jobs' ways are in m->code */
+    bool sifted;     /* rows are mem->open, the other jobs' ways are in mem->code */
     bool stuck;      /* the master did not end at an optimum */
     bool point_only; /* the answer is the feasible point, not the mix */
 
@@ -43,13 +43,13 @@ struct share_sum_call {
     uint32_t passes;
 };
 
-/* Makes s->sum and m->all from the problem as num_share_prepare left it. value (jobs, kinds), floor
- * (jobs), weight (jobs) of floors that may be bought off: each may be NULL. */
+/* Makes s->sum and mem->all from the problem as num_share_prepare left it. value (jobs, kinds),
+ * floor (jobs), weight (jobs) of floors that may be bought off: each may be NULL. */
 SHOAL_MUST_USE shoal_status num_share_sum_begin(struct num_share *s,
                                                 const struct num_share_problem *p,
                                                 const double *value, const double *floor,
                                                 const double *weight, struct share_sum_call *out);
-/* What rows answer to prices; with `move` the open ones are listed in m->open_row. */
+/* What rows answer to prices; with `move` the open ones are listed in mem->open_row. */
 SHOAL_MUST_USE shoal_status num_share_sum_pass(const struct share_sum_call *q,
                                                const struct share_ways *rows, const double *price,
                                                const double *move, uint8_t *code,

@@ -2,17 +2,17 @@
  *
  * Each job has a cap, the most it can have, in units of its own. A fair node gives its members in
  * proportion to weight, up to their caps (a node's cap is the sum of its members'), and what one
- * cannot take goes to the others; a fifo node serves them in order. So the levels of all jobs follow
- * from one number, the budget of the root, and rise with it. Cost: O(jobs) per budget, after one sort
- * per set of caps. */
+ * cannot take goes to the others; a fifo node serves them in order. So the levels of all jobs
+ * follow from one number, the budget of the root, and rise with it. Cost: O(jobs) per budget, after
+ * one sort per set of caps. */
 #include "num/share_core.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A member of a node: a job or a node, with its weight, the weights of itself and those after it, and
- * its cap. Rows that stand for several jobs have weight and cap of all of them. */
+/* A member of a node: a job or a node, with its weight, the weights of itself and those after it,
+ * and its cap. Rows that stand for several jobs have weight and cap of all of them. */
 struct share_member {
     double weight, rest, cap;
     uint32_t index;
@@ -88,11 +88,6 @@ static int rising(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static double count_of(const struct num_share_problem *p, size_t job)
-{
-    return p->count == NULL ? 1 : p->count[job];
-}
-
 double num_share_tree_gather(struct share_tree *t, const struct num_share_problem *p)
 {
     size_t jobs = p->job_count;
@@ -109,7 +104,7 @@ double num_share_tree_gather(struct share_tree *t, const struct num_share_proble
         t->first[i + 2] += t->first[i + 1];
     for (size_t m = 0; m < jobs; m++) {
         uint32_t at = node_of(tree, m);
-        double count = count_of(p, m);
+        double count = share_count(p, m);
         t->members[t->first[at + 1]++] = (struct share_member){
             .weight = count * (tree->job_weight == NULL ? 1 : tree->job_weight[m]),
             .cap = count * t->cap[m],

@@ -1,11 +1,11 @@
 /* share_ways.h - what each job does at given prices when its time has a value: the inner loop of
  * share_sum.c and share_keep.c.
  *
- * At prices p a job maximises (value - gpus p).x over x >= 0, sum x <= 1, speed.x >= floor. Some best
- * point is a corner of that set, one of these ways:
+ * At prices p a job maximises (value - gpus p).x over x >= 0, sum x <= 1, speed.x >= floor. Some
+ * best point is a corner of that set, one of these ways:
  *
- *   edge    the floor, just reached: enough of one kind and idling, or a mix of a kind below the floor
- *           with one above it (codes of num_share_edges); only where there is a floor
+ *   edge    the floor, just reached: enough of one kind and idling, or a mix of a kind below the
+ *           floor with one above it (codes of num_share_edges); only where there is a floor
  *   full    all its time on one kind at least as fast as the floor
  *   idle    nothing; only without a floor
  *   bought  nothing, and the floor is paid off with the ransom
@@ -75,8 +75,8 @@ struct share_ways_answer {
     size_t open;               /* with sorting: rows in open_row */
 };
 
-/* Asks rows [at, at + count), both multiples of SHARE_LANES. code (rows; may be NULL) gets the way of
- * each; open_row the open ones (with sorting only). */
+/* Asks rows [at, at + count), both multiples of SHARE_LANES. code (rows; may be NULL) gets the way
+ * of each; open_row the open ones (with sorting only). */
 typedef void share_ways_fn(const struct share_ways *ways, size_t at, size_t count,
                            const struct share_ways_query *query, uint8_t *code, uint32_t *open_row,
                            struct share_ways_answer *out);

@@ -1,13 +1,13 @@
 /* clp_oracle.h - the share problems as plain linear programs, solved by CLP.
  *
- * For tests and benches only: the product never links CLP. The programs are formed as share.h states
- * them, one variable per job and kind, one time row and one speed row per job, one row per kind; no
- * prices, no hulls, no merging. Speed rows are scaled by what is asked of them, so that CLP's
- * absolute tolerances mean the same for a job that needs little as for one that needs much.
+ * For tests and benches only: the product never links CLP. The programs are formed as share.h
+ * states them, one variable per job and kind, one time row and one speed row per job, one row per
+ * kind; no prices, no hulls, no merging. Speed rows are scaled by what is asked of them, so that
+ * CLP's absolute tolerances mean the same for a job that needs little as for one that needs much.
  *
- *   clp_share_raise   largest t with u_m >= base_m + t rise_m (level; also whether needs fit: t >= 1)
+ *   clp_share_raise   largest t with u_m >= base_m + t rise_m (level; whether needs fit: t >= 1)
  *   clp_share_sum     largest sum of value.x with u_m >= floor_m
- *   clp_share_keep    least weight of floors given up, where a floor may be kept in part
+ *   clp_share_keep    least weight of floors given up, where a job may be kept in part
  *   clp_share_fill    water filling as Gavel does it, one job's bottleneck test after another
  *
  * Functions that return bool say whether CLP solved to optimality; memory that runs out ends the
@@ -191,7 +191,7 @@ static inline void clp_shares_init(struct clp_lp *lp, const struct num_share_pro
 {
     size_t n = p->job_count, kinds = p->kind_count;
 
-    clp_lp_init(lp, 2 * n + kinds, n * kinds + n + 1, 3 * n * kinds + n + 1);
+    clp_lp_init(lp, 2 * n + kinds, n * kinds + n + 1, 3 * n * kinds + 2 * n + 1);
     for (size_t m = 0; m < n; m++)
         lp->row_upper[m] = 1;
     for (uint32_t j = 0; j < kinds; j++)
@@ -208,8 +208,9 @@ static inline void clp_shares_init(struct clp_lp *lp, const struct num_share_pro
     }
 }
 
-/* The program of clp_share_raise. Its last column is t in units of t_unit, about what is expected; it
- * counts once per job, so that the worth of a job's time does not vanish below CLP's tolerance. */
+/* The program of clp_share_raise. Its last column is t in units of t_unit, about what is expected;
+ * it counts once per job, so that the worth of a job's time does not vanish below CLP's
+ * tolerance. */
 static inline void clp_raise_init(struct clp_lp *lp, const struct num_share_problem *p,
                                   const double *base, const double *rise, double t_unit)
 {
@@ -245,8 +246,8 @@ static inline bool clp_raise_scaled(const struct num_share_problem *p, const dou
     return status == CLP_OPTIMAL;
 }
 
-/* Largest t with u_m >= base_m + t rise_m; base NULL: 0. INFINITY when nothing rises. Solves a second
- * time in units of the answer where the first guess was far off. */
+/* Largest t with u_m >= base_m + t rise_m; base NULL: 0. INFINITY when nothing rises. Solves a
+ * second time in units of the answer where the first guess was far off. */
 static inline bool clp_share_raise(const struct num_share_problem *p, const double *base,
                                    const double *rise, enum clp_method method, double *out_t)
 {
@@ -303,7 +304,8 @@ static inline bool clp_share_sum(const struct num_share_problem *p, const double
     return status == CLP_OPTIMAL || status == CLP_INFEASIBLE;
 }
 
-/* Least weight given up when floors may be kept in part: no choice of whole ones gives up less. */
+/* Least weight given up when floors may be kept in part, with that part of the job's time: no
+ * choice of whole ones gives up less. */
 static inline bool clp_share_keep(const struct num_share_problem *p, const double *floor,
                                   const double *weight, enum clp_method method, double *out_given)
 {
@@ -320,7 +322,9 @@ static inline bool clp_share_keep(const struct num_share_problem *p, const doubl
         if (floor[m] <= 0)
             continue;
         all += each;
+        lp.row_upper[m] = 0;
         clp_lp_column(&lp, each, 0, 1);
+        clp_lp_entry(&lp, m, -1);
         clp_lp_entry(&lp, clp_speed_row(p, m), -1);
     }
     lp.method = method;
@@ -333,7 +337,8 @@ static inline bool clp_share_keep(const struct num_share_problem *p, const doubl
 
 /* --- water filling ------------------------------------------------------------------------- */
 
-/* By what part of its top speed can job m go faster while all others keep theirs, but for `give`? */
+/* By what part of its top speed can job m go faster while all others keep theirs, but for
+ * `give`? */
 static inline bool clp_fill_room(const struct num_share_problem *p, const double *speed, size_t m,
                                  double give, double *out_room)
 {
@@ -387,8 +392,8 @@ static inline size_t clp_fill_stopped(const struct num_share_problem *p, const d
 /* Gavel's procedure: all that may rise do so together until some cannot; those stop, the budget is
  * divided anew. A job has stopped when it could rise by less than 1e-6 of its top speed alone (the
  * MILP of the original uses 1e-4), so speeds are good to about that. out_speed (jobs). *out_budget:
- * the root's budget when a job was first stopped below its top speed (where there are GPUs); INFINITY
- * when none was. */
+ * the root's budget when a job was first stopped below its top speed (where there are GPUs);
+ * INFINITY when none was. */
 static inline bool clp_share_fill(const struct num_share_problem *p, const double *unit,
                                   const struct num_tree *tree, double *out_speed,
                                   double *out_budget)

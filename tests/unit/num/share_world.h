@@ -2,7 +2,8 @@
  * must satisfy.
  *
  * A world is one problem drawn from a seed: the family (what is special about it) goes round with
- * the seed, so that a hundred seeds meet every family several times. Failures name seed and family. */
+ * the seed, so that a hundred seeds meet every family several times. Failures name seed and
+ * family. */
 #ifndef TESTS_SHARE_WORLD_H
 #define TESTS_SHARE_WORLD_H
 

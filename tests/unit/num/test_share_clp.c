@@ -1,6 +1,5 @@
-/* Every function of num/share.h against CLP (clp_oracle.h), on the same random problems as the tests
- * that need no other solver. Skipped where CLP is not installed.
- * ctest: full timeout=300 */
+/* Every function of num/share.h against CLP (clp_oracle.h), on the same random problems as the
+ * tests that need no other solver. Skipped where CLP is not installed. ctest: full timeout=300 */
 #ifdef SHOAL_HAVE_CLP
 
 #include "unit/num/clp_oracle.h"
@@ -117,7 +116,8 @@ static void needs_fit_at_theta_and_not_a_little_below(void **state)
     num_share_free(s);
 }
 
-/* --- sum and keep ------------------------------------------------------------------------------ */
+/* --- sum and keep
+ * ------------------------------------------------------------------------------ */
 
 static double value[WORLD_JOBS_MAX * NUM_KINDS_MAX], least[WORLD_JOBS_MAX];
 
@@ -220,11 +220,12 @@ static void what_is_given_up_is_within_k_jobs_of_the_relaxation(void **state)
     num_share_free(s);
 }
 
-/* --- fill ---------------------------------------------------------------------------------------- */
+/* --- fill
+ * ---------------------------------------------------------------------------------------- */
 
-/* Fillings can hang on the last digits: a job whose kinds are nearly alike swaps much of its time for
- * next to none of its speed, and who comes later lives on the difference. So speeds are compared up
- * to what a ten millionth more GPUs changes. */
+/* Fillings can hang on the last digits: a job whose kinds are nearly alike swaps much of its time
+ * for next to none of its speed, and who comes later lives on the difference. So speeds are
+ * compared up to what a ten millionth more GPUs changes. */
 static void fillings_equal_those_of_gavels_procedure(void **state)
 {
     struct num_share *s = world_solver(NULL);

@@ -67,7 +67,8 @@ static struct num_share_result solve(struct num_share *s, const struct world *w,
     return r;
 }
 
-/* Prices that make needs at `theta` cost more than all GPUs are worth; a hair of rounding allowed. */
+/* Prices that make needs at `theta` cost more than all GPUs are worth; a hair of rounding
+ * allowed. */
 static void claim_out_of_reach(const struct world *w, double theta, const double *price)
 {
     static double need[WORLD_JOBS_MAX];

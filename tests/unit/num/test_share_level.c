@@ -1,6 +1,6 @@
 /* Tests of num_share_level (src/num/share_level.c): every answer is checked by itself. Shares that
- * exist prove the level from below, and the prices prove the bound from above (share_proof.h), so no
- * other solver is needed; test_share_clp.c compares with one all the same. */
+ * exist prove the level from below, and the prices prove the bound from above (share_proof.h), so
+ * no other solver is needed; test_share_clp.c compares with one all the same. */
 #include "unit/num/share_proof.h"
 
 #include "env/env.h"
@@ -160,8 +160,8 @@ static void a_warm_call_is_as_good_as_a_cold_one(void **state)
     num_share_free(cold);
 }
 
-/* Thousands of jobs: settled ones are summed up, open ones solved for. Also after problems that have
- * nothing to do with this one, and after small changes. */
+/* Thousands of jobs: settled ones are summed up, open ones solved for. Also after problems that
+ * have nothing to do with this one, and after small changes. */
 static void large_problems_are_proven_too_whatever_came_before(void **state)
 {
     struct num_share *any = world_solver(NULL), *near = world_solver(NULL);

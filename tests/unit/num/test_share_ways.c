@@ -1,5 +1,5 @@
-/* Tests of share_ways.c: what the lanes answer is what num_share_ways_choose says of each job, and that
- * is the best there is by the proof that the tests of sums rest on (share_proof.h). */
+/* Tests of share_ways.c: what the lanes answer is what num_share_ways_choose says of each job, and
+ * that is the best there is by the proof that the tests of sums rest on (share_proof.h). */
 #include "num/share_ways.h"
 #include "unit/num/share_proof.h"
 
@@ -95,11 +95,6 @@ static const uint32_t all_lanes[] = {1, 4, 8};
 static uint8_t code[WORLD_JOBS_MAX + SHARE_BLOCK];
 static uint32_t open_row[WORLD_JOBS_MAX + SHARE_BLOCK];
 
-static size_t padded(size_t count)
-{
-    return (count + SHARE_LANES - 1) / SHARE_LANES * SHARE_LANES;
-}
-
 static void all_lanes_choose_what_the_specification_does(void **state)
 {
     struct share_ways ways = {0};
@@ -122,8 +117,8 @@ static void all_lanes_choose_what_the_specification_does(void **state)
         }
         for (size_t l = 0; l < sizeof all_lanes / sizeof *all_lanes; l++) {
             struct share_ways_query query = {.price = price};
-            num_share_ways_find(all_lanes[l])(&ways, 0, padded(world.p.job_count), &query, code,
-                                              NULL, &got);
+            num_share_ways_find(all_lanes[l])(&ways, 0, share_padded(world.p.job_count), &query,
+                                              code, NULL, &got);
             for (size_t m = 0; m < world.p.job_count; m++) {
                 struct share_way way = num_share_ways_choose(&ways, m, price);
                 struct share_way spelled = num_share_ways_spell(&ways, &edges, m, code[m]);
@@ -168,8 +163,8 @@ static void settled_rows_stay_as_they_are(void **state)
             moved[k] = price[k] + (base_rand_below(&world.rand, 2) == 0 ? move[k] : -move[k]);
         }
         struct share_ways_query query = {.price = price, .move = move};
-        num_share_ways_find(lanes)(&ways, 0, padded(world.p.job_count), &query, code, open_row,
-                                   &got);
+        num_share_ways_find(lanes)(&ways, 0, share_padded(world.p.job_count), &query, code,
+                                   open_row, &got);
         size_t next = 0;
         for (size_t m = 0; m < world.p.job_count; m++) {
             struct share_way here = num_share_ways_choose(&ways, m, price);

@@ -55,7 +55,8 @@ static inline void tree_divide(const struct num_tree *tree, const struct num_sha
     }
 }
 
-/* out_rise (jobs): how fast each active job rises, in its units, while the root's budget rises at 1. */
+/* out_rise (jobs): how fast each active job rises, in its units, while the root's budget rises at
+ * 1. */
 static inline void tree_rises(const struct num_tree *tree, const struct num_share_problem *p,
                               const bool *active, double *out_rise)
 {
