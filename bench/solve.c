@@ -253,6 +253,39 @@ static void level_warm(const char *what, struct problem *q, size_t n, double bou
     num_share_free(cold);
 }
 
+/* What the policy and `shoal solve` run: the common level, then water filling for who can go on. Cold, or
+ * each time with 1 % of the jobs replaced. */
+static void filled(const char *what, struct problem *q, bool warm, size_t n, double bound_s)
+{
+    struct sample t = {.clock = CLOCK_PROCESS_CPUTIME_ID};
+    struct row row = {.what = what, .q = q, .threads = 1, .bound_s = bound_s};
+    struct num_tree_node root = {NUM_TREE_NONE, 1, false};
+    struct num_tree flat = {&root, 1, NULL, q->weight};
+    double *unit = take(q->p.job_count, sizeof *unit);
+    struct num_share *s;
+    struct num_share_result r;
+
+    must(num_share_new(&base_alloc_libc, NULL, &s), "new");
+    for (size_t i = 0; i <= n; i++) { /* the first one is not counted: there is nothing warm yet */
+        for (size_t c = 0; warm && c < (q->p.job_count + 99) / 100; c++)
+            problem_draw(q, &table, base_rand_below(&q->rand, q->p.job_count));
+        for (size_t m = 0; m < q->p.job_count; m++)
+            unit[m] = q->need[m] / q->weight[m];
+        if (!warm)
+            num_share_cold(s);
+        start(&t);
+        must(num_share_fill(s, &q->p, unit, &flat, &r), "fill");
+        if (i > 0)
+            stop(&t);
+        check_shares(q, &r, NULL);
+        check(r.exact, "not exact", r.level, r.bound);
+    }
+    row.passes = r.passes;
+    print_row(&row, &t);
+    num_share_free(s);
+    free(unit);
+}
+
 static void mode_level(void)
 {
     static const size_t sizes[] = {1000, 10000};
@@ -266,6 +299,8 @@ static void mode_level(void)
             size_t clp_n = large && rates == RATES_WEIGHTED ? 2 : 6;
             level_cold("max-min, cold", &q, repeats(31), repeats(clp_n), large ? 5e-3 : 0);
             level_warm("max-min, warm", &q, repeats(101), large ? 1e-3 : 0);
+            filled("max-min with water filling, cold", &q, false, repeats(31), large ? 5e-3 : 0);
+            filled("max-min with water filling, warm", &q, true, repeats(101), large ? 1e-3 : 0);
             problem_fini(&q);
         }
     }

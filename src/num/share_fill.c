@@ -350,7 +350,9 @@ static shoal_status common_level(struct share_fill_call *f, double *out_guess, b
 
     for (size_t m = 0; m < f->p->job_count; m++) {
         double w = weight == NULL ? 1 : weight[m];
-        bool runs = fastest_of(f, m) > 0;
+        bool runs = false;
+        for (uint32_t j = 0; j < f->p->kind_count; j++)
+            runs = runs || (f->p->capacity[j] > 0 && f->p->rate[m * f->p->kind_count + j] > 0);
         s->need[m] = runs ? w * f->unit[m] : 0;
         weights += runs ? w * share_count(f->p, m) : 0;
     }
@@ -374,7 +376,7 @@ static shoal_status common_level(struct share_fill_call *f, double *out_guess, b
     return SHOAL_OK;
 }
 
-/* Checks the problem and makes room for it. */
+/* Checks the tree and makes room. */
 static shoal_status begin(struct share_fill_call *f, const struct num_tree *tree)
 {
     struct num_share *s = f->s;
@@ -383,10 +385,15 @@ static shoal_status begin(struct share_fill_call *f, const struct num_tree *tree
     if (st != SHOAL_OK)
         return st;
     f->mem = s->fill;
-    st = num_share_tree_set(s->alloc, &f->mem->tree, tree, f->p->job_count, f->unit);
+    return num_share_tree_set(s->alloc, &f->mem->tree, tree, f->p->job_count, f->unit);
+}
+
+/* Checks the problem. */
+static shoal_status prepare(struct share_fill_call *f)
+{
     for (size_t m = 0; m < f->p->job_count; m++)
-        s->need[m] = 1; /* any need: rows are scaled anew for each budget */
-    return st == SHOAL_OK ? num_share_prepare(s, f->p, s->need) : st;
+        f->s->need[m] = 1; /* any need: rows are scaled anew for each budget */
+    return num_share_prepare(f->s, f->p, f->s->need);
 }
 
 /* The first game starts from the last call's prices, or from equal ones; nothing is used yet. */
@@ -437,14 +444,14 @@ shoal_status num_share_fill(struct num_share *s, const struct num_share_problem 
     bool done = false;
     shoal_status st = begin(&f, tree);
 
-    if (st != SHOAL_OK)
-        return st;
-    if (s->kinds == 0)
-        return num_share_nothing(s, p, 0, out);
-    if (tree->node_count == 1 && !tree->nodes[0].fifo)
+    if (st == SHOAL_OK && (p->kind_count < 1 || p->kind_count > NUM_KINDS_MAX))
+        st = SHOAL_E_INVAL;
+    if (st == SHOAL_OK && tree->node_count == 1 && !tree->nodes[0].fifo)
         st = common_level(&f, &guess, &done, &found);
     if (st == SHOAL_OK && !done)
-        st = fill(&f, guess, &found);
+        st = prepare(&f);
+    if (st == SHOAL_OK && !done)
+        st = s->kinds > 0 ? fill(&f, guess, &found) : num_share_nothing(s, p, 0, &found);
     if (st != SHOAL_OK)
         return st;
     found.bound = found.level;
