@@ -35,17 +35,20 @@ typedef struct shoal_sim_opts {
     size_t trace_count;
     const char *cluster;  /* nodes x GPUs : kind, such as "6x4:t4,2x8:a100" */
     const char *profiles; /* throughput table or folder of profiles; NULL: none */
-    double round_s;       /* time between two decisions; 60 */
+    double round_s;       /* a decision so often; 60 */
     double restart_s;     /* what a start or a move costs a job; 30 */
     double lease_s;       /* a job that was placed is not moved for this long; 0 */
     double node_mtbf_s;   /* mean time between failures of a node; 0: nodes do not fail */
     double node_repair_s; /* mean time until a failed node is back; 7200 */
     uint64_t seed;        /* of everything drawn; 1 */
+    /* Decisions also when a job comes or ends and when a node fails or is back, at once but never
+     * two within this time; at most round_s. 0: at rounds only; 0 */
+    double react_s;
 } shoal_sim_opts;
 
-#define SHOAL_SIM_OPTS_INIT                                                     \
-    {                                                                           \
-        sizeof(shoal_sim_opts), NULL, 0, "16x4:t4", NULL, 60, 30, 0, 0, 7200, 1 \
+#define SHOAL_SIM_OPTS_INIT                                                        \
+    {                                                                              \
+        sizeof(shoal_sim_opts), NULL, 0, "16x4:t4", NULL, 60, 30, 0, 0, 7200, 1, 0 \
     }
 
 typedef struct shoal_sim_result {
@@ -57,17 +60,21 @@ typedef struct shoal_sim_result {
     double avg_rho, worst_rho,
         unfair_share;             /* completion time against a 1/n share; share of jobs above 1 */
     double utilization, cost_usd; /* cost_usd is NAN when a kind has no price */
-    uint64_t rounds, restarts;
+    uint64_t rounds, restarts;    /* rounds: decisions */
     double decision_ms_p50, decision_ms_p99;
     /* How far jobs were from the time promised on each kind: 0 not at all, 1 wholly. NAN when the
      * policy promises no shares. */
     double share_error;
     uint64_t unproven; /* decisions whose shares are not proven optimal: rounding won; normally 0 */
+    uint64_t solves;   /* decisions at which the policy solved for shares */
+    /* Jobs with a deadline, without the rejected ones, and those that did not finish by it. */
+    uint64_t deadlines, missed;
 } shoal_sim_result;
 
-#define SHOAL_SIM_RESULT_INIT                                                                \
-    {                                                                                        \
-        sizeof(shoal_sim_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define SHOAL_SIM_RESULT_INIT                                                                    \
+    {                                                                                            \
+        sizeof(shoal_sim_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0                                                                                 \
     }
 
 typedef struct shoal_sim_job {
@@ -94,7 +101,8 @@ SHOAL_API void shoal_sim_free(shoal_sim *sim);
 
 /* Runs one policy, named as in `shoal policy list` with knobs after colons ("fifo:backfill=easy").
  * *out_result changes only on success. SHOAL_E_NOTFOUND for an unknown policy, SHOAL_E_INVAL for an
- * unknown knob, SHOAL_E_CANCELLED after shoal_sim_stop. */
+ * unknown knob and for a policy that cannot work here, such as cost where a kind has no price,
+ * SHOAL_E_CANCELLED after shoal_sim_stop. */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_sim_run(shoal_sim *sim, const char *policy,
                                                     shoal_sim_result *out_result, shoal_err *err);
 

@@ -2,13 +2,13 @@
  *
  * The problem is plain arrays: kinds of GPU, jobs, how fast each job runs on each kind. The answer
  * is shares of time, the price of each kind (what one more GPU would add) and a certificate: no
- * solution is better than `bound`. `shoal solve` is this header over a file; docs/solve.md says what
- * each objective asks for.
+ * solution is better than `bound`. `shoal solve` is this header over a file; docs/solve.md says
+ * what each objective asks for.
  *
- * A solver borrows `env`, which must outlive it, and keeps its memory and last prices between calls,
- * so a problem like the last one is solved faster. Arrays of a problem are read during the call
- * only. Owner thread only; it starts threads of its own during a call. Structs begin with their size
- * as the caller knows it, so programs built against an older header go on working.
+ * A solver borrows `env`, which must outlive it, and keeps its memory and last prices between
+ * calls, so a problem like the last one is solved faster. Arrays of a problem are read during the
+ * call only. Owner thread only; it starts threads of its own during a call. Structs begin with
+ * their size as the caller knows it, so programs built against an older header go on working.
  *
  *     double gpus[] = {8, 16}, rates[] = {10, 4, 3, 2};      two kinds; two jobs, each on both
  *     shoal_solve_problem p = SHOAL_SOLVE_PROBLEM_INIT;
@@ -34,6 +34,7 @@ typedef struct shoal_solver shoal_solver;
 
 enum {
     SHOAL_SOLVE_KINDS_MAX = 16,
+    SHOAL_SOLVE_SINGLE_JOBS_MAX = 1000000, /* counts included, with pairs or fifo entities */
     SHOAL_SOLVE_PAIR_JOBS_MAX = 256 /* different jobs in a problem with pairs; rows that are alike
                                        and in no pair count once */
 };
@@ -41,7 +42,7 @@ enum {
 
 typedef struct shoal_solver_opts {
     size_t struct_size; /* set by SHOAL_SOLVER_OPTS_INIT */
-    uint32_t threads;   /* 0: one per core; 0 */
+    uint32_t threads;   /* 0: one per core [0] */
 } shoal_solver_opts;
 
 #define SHOAL_SOLVER_OPTS_INIT       \
@@ -57,8 +58,8 @@ typedef struct shoal_solve_entity {
     uint32_t fifo;   /* 0: its members rise together; 1: one after the other, first to last */
 } shoal_solve_entity;
 
-/* Two jobs of equal `gpus` that may run on the same GPUs of a kind, and how fast each then is. A job
- * with itself: two of the jobs that its row stands for. */
+/* Two jobs of equal `gpus` that may run on the same GPUs of a kind, and how fast each then is. A
+ * job with itself: two of the jobs that its row stands for. */
 typedef struct shoal_solve_pair {
     uint32_t job, with, kind;
     double rate, with_rate; /* >= 0; 0 for either, here or alone: they cannot */
@@ -69,7 +70,8 @@ typedef struct shoal_solve_pair {
 typedef struct shoal_solve_problem {
     size_t struct_size;     /* set by SHOAL_SOLVE_PROBLEM_INIT */
     uint32_t kind_count;    /* 1 .. SHOAL_SOLVE_KINDS_MAX */
-    uint32_t agnostic;      /* 1: pretend that every kind a job can use is equally fast */
+    uint32_t agnostic;      /* 1: pretend that every kind a job can use is equally fast; `level` and
+                               `speeds` are the true ones all the same */
     const double *capacity; /* (kinds) GPUs, >= 0 */
     const double *usd_h;    /* (kinds) dollars per GPU-hour, > 0; for cost, cost-slo */
     size_t job_count;       /* may be 0 */
@@ -98,7 +100,7 @@ typedef struct shoal_solve_problem {
 /* What is to be said of a job. */
 enum {
     SHOAL_SOLVE_NOWHERE = 1,    /* it can run on no kind: it gets nothing and holds nobody back */
-    SHOAL_SOLVE_TOP_SPEED = 2,  /* all its time on its fastest kind: it could not use more */
+    SHOAL_SOLVE_TOP_SPEED = 2,  /* all its time where it is fastest: it could not use more */
     SHOAL_SOLVE_HOLDS_BACK = 4, /* were it content with less, the level would be better */
     SHOAL_SOLVE_GIVEN_UP = 8,   /* its deadline cannot be kept together with the others */
     SHOAL_SOLVE_HOPELESS = 16   /* given up, and it could not be kept even at top speed */
@@ -112,38 +114,42 @@ typedef struct shoal_solve_pair_share {
 /* Arrays belong to the solver and live until its next call. */
 typedef struct shoal_solve_result {
     size_t struct_size; /* set by SHOAL_SOLVE_RESULT_INIT */
-    double level;       /* the objective's value; its unit is in `unit` */
-    double bound;       /* no solution is better */
-    double gap;         /* between the two, relative; INFINITY: nothing is proven */
+    double level;       /* the objective's value, by the true rates; its unit is in `unit` */
+    double bound;       /* no solution is better; with `agnostic`: than `believed`, as believed */
+    double gap;         /* of value and bound, relative; INFINITY: nothing is proven */
     uint32_t exact;     /* 1: the gap is within rounding; 0: numerical trouble, do not rely on it */
     uint32_t passes;    /* over all jobs */
     const char *unit;   /* of the level, such as "s" */
-    const double *prices;       /* (kinds) by how much one more GPU would better `priced`; >= 0 */
+    const double *prices;       /* (kinds) by how much one more GPU would better `priced`, at
+                                   most; >= 0 */
     const double *used;         /* (kinds) GPUs in use, on average */
     const double *shares;       /* (jobs, kinds) of time, alone on the GPUs */
     const double *speeds;       /* (jobs) steps per second, those in pairs included */
     const unsigned char *flags; /* (jobs) SHOAL_SOLVE_NOWHERE and so on, added up */
-    size_t given_up_count;      /* rows with SHOAL_SOLVE_GIVEN_UP */
+    size_t given_up_count;      /* rows with SHOAL_SOLVE_GIVEN_UP, each with all its jobs */
     const shoal_solve_pair_share *pairs; /* besides `shares` */
     size_t pair_count;
-    double
-        priced; /* what the prices are of: the level, or what is decided next where a job at its top
-                      speed sets that and GPUs do not: for max-min the first level at which GPUs run
-                      out, for the others the work of all */
+    /* What the prices are of: the level, or, where a job at its top speed sets that and GPUs do
+     * not, what is decided next: for max-min the first level at which GPUs run out, for the others
+     * the work of all. */
+    double priced;
     const char *priced_unit;
+    /* The value of the shares if rates were as `agnostic` pretends; `bound`, `gap`, `exact`, prices
+     * and `priced` are for that. Without `agnostic`, and for fifo and hierarchical, the level. */
+    double believed;
 } shoal_solve_result;
 
 #define SHOAL_SOLVE_RESULT_INIT                                                                    \
     {                                                                                              \
         sizeof(shoal_solve_result), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, \
-            0, NULL                                                                                \
+            0, NULL, 0                                                                             \
     }
 
 /* The names of the objectives: index 0, 1, ...; NULL after the last. Any thread. */
 SHOAL_API const char *shoal_solve_objective(size_t index);
 
-/* `opts` may be NULL. On success *out_solver is the caller's, freed by shoal_solver_free. On failure
- * it is untouched. */
+/* `opts` may be NULL. On success *out_solver is the caller's, freed by shoal_solver_free. On
+ * failure it is untouched. */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_solver_new(shoal_env *env,
                                                        const shoal_solver_opts *opts,
                                                        shoal_solver **out_solver, shoal_err *err);
@@ -151,10 +157,10 @@ SHOAL_API SHOAL_MUST_USE shoal_status shoal_solver_new(shoal_env *env,
 /* NULL is allowed. */
 SHOAL_API void shoal_solver_free(shoal_solver *solver);
 
-/* *out_result changes only on success. SHOAL_E_NOTFOUND for an unknown objective, SHOAL_E_INVAL for a
- * value out of range or an array that the objective needs and does not get, SHOAL_E_LIMIT for more
- * jobs than pairs or fifo entities can take (1,000,000, counts included). An answer that could not be proven is SHOAL_OK with
- * `exact` 0 and the gap. */
+/* *out_result changes only on success. SHOAL_E_NOTFOUND for an unknown objective, SHOAL_E_INVAL for
+ * a value out of range or an array that the objective needs and does not get, SHOAL_E_LIMIT for
+ * more jobs than pairs or fifo entities can take (SHOAL_SOLVE_SINGLE_JOBS_MAX). An answer that could
+ * not be proven is SHOAL_OK with `exact` 0 and the gap. */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_solver_solve(shoal_solver *solver,
                                                          const char *objective,
                                                          const shoal_solve_problem *problem,

@@ -30,7 +30,8 @@ static const char default_cluster[] = "16x4:t4";
 struct values {
     const char *cluster, *policy, *profiles, *report, *job, *events;
     uint32_t format;
-    double round_s, restart_s, lease_s, node_mtbf_s, node_repair_s, checkpoint_s, interference;
+    double round_s, react_s, restart_s, lease_s, node_mtbf_s, node_repair_s, checkpoint_s;
+    double interference;
     bool job_failures;
     uint64_t seed, threads;
     struct base_opt_list sets;
@@ -150,13 +151,25 @@ static shoal_status spread_sets(struct work *w, shoal_err *err)
     return SHOAL_OK;
 }
 
+/* The comma after which the next policy of the list begins, or NULL. A word with a '=' names none:
+ * after a knob it belongs to that, as in hierarchical:weights=research=2,web=1. */
+static char *next_comma(char *list)
+{
+    char *comma = strchr(list, ',');
+
+    while (comma != NULL && comma[1 + strcspn(comma + 1, ",:=")] == '=' &&
+           memchr(list, ':', (size_t)(comma - list)) != NULL)
+        comma = strchr(comma + 1, ',');
+    return comma;
+}
+
 static shoal_status parse_policies(struct work *w, shoal_err *err)
 {
     base_buf_puts(&w->words, w->v->policy);
     if (base_buf_status(&w->words) != SHOAL_OK)
         return base_err_nomem(err, "reading the policies");
     for (char *p = w->words.data; p != NULL;) {
-        char *comma = strchr(p, ',');
+        char *comma = next_comma(p);
         if (comma != NULL)
             *comma = '\0';
         if (w->run_count == RUNS_MAX)
@@ -165,6 +178,10 @@ static shoal_status parse_policies(struct work *w, shoal_err *err)
         if (st == SHOAL_OK)
             st = check_sets(&w->runs[w->run_count], err);
         if (st == SHOAL_E_NOTFOUND) { /* an unknown name in an option is a mistake in the call */
+            if (strchr(p, '=') != NULL)
+                base_err_hint(
+                    err, "knobs follow their policy after a colon: %s:%s",
+                    w->run_count > 0 ? w->runs[w->run_count - 1].choice.policy->name : "POLICY", p);
             err->code = SHOAL_E_INVAL;
             return SHOAL_E_INVAL;
         }
@@ -242,6 +259,7 @@ static void prepare_run(struct work *w, struct one_run *run)
     run->opts.sets = run->choice.sets;
     run->opts.set_count = run->choice.set_count;
     run->opts.round_s = v->round_s;
+    run->opts.react_s = v->react_s;
     run->opts.restart_s = v->restart_s;
     run->opts.lease_s = v->lease_s;
     run->opts.interference = v->interference;
@@ -375,8 +393,10 @@ static shoal_status write_report(const struct work *w, const char *const *args, 
     base_buf_init(&command, env_alloc(w->cx->env), TEXT_MAX);
     cli_repeat_command(w->cx->command, w->v, args, arg_count, &command);
     shoal_status st = base_buf_status(&command);
-    struct sim_report_opts opts = {
-        .command = command.data, .seed = w->v->seed, .round_s = w->v->round_s};
+    struct sim_report_opts opts = {.command = command.data,
+                                   .seed = w->v->seed,
+                                   .round_s = w->v->round_s,
+                                   .react_s = w->v->react_s};
     st = st == SHOAL_OK ? sim_report(w->results, w->run_count, &opts, &page, err)
                         : base_err_nomem(err, "writing the report");
     if (st == SHOAL_OK && to_stdout(w))
@@ -554,6 +574,15 @@ static const struct base_opt rows[] = {
      .max = 1e7,
      .help = "time between two decisions",
      .offset = offsetof(struct values, round_s)},
+    {.name = "react",
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "0s",
+     .min = 0,
+     .max = 1e7,
+     .help = "decide also when a job comes or ends or a node fails, at most once in this time; 0: "
+             "at rounds only",
+     .offset = offsetof(struct values, react_s)},
     {.name = "restart",
      .type = BASE_OPT_DURATION,
      .meta = "TIME",
@@ -651,12 +680,16 @@ const struct cli_command cli_cmd_sim = {
         "The trace is read whole first; a bad line stops with file, line and column. Formats are "
         "recognised by their first line, or named with --format. '-' is standard input. "
         "Jobs that state a model instead of a duration need --profiles.\n\n"
+        "Decisions are made at rounds, all through the run. With --react one is also made when a "
+        "job "
+        "arrives, ends or fails and when a node fails or returns, though not within that time of "
+        "the decision before or of the next round.\n\n"
         "Columns: JCT is completion time, from submission to end; RHO compares it with the time "
         "the job would take "
         "alone on its share of the cluster, 1 or less is fair, WORST is the worst job, UNFAIR the "
         "share of jobs above "
-        "1; BUSY is the share of GPU time held by jobs; DECIDES is the median time of one "
-        "decision.\n\n"
+        "1; MISSED, where jobs have deadlines, counts those that did not end in time; BUSY is the "
+        "share of GPU time held by jobs; DECIDES is the median time of one decision.\n\n"
         "A job that asks for more GPUs of one kind than the cluster has is rejected when it "
         "arrives, counted, and left "
         "out of the figures. The same trace, options and seed give the same events, byte for byte.",

@@ -17,12 +17,14 @@
 
 enum { SHARING_NONE, SHARING_PAIRS };
 
-/* The order of enum sched_objective; a test compares. */
-static const char *const objective_names[] = {
-    "max-min", "ftf", "makespan", "throughput", "cost", "cost-slo", "fifo", "hierarchical", NULL};
+/* The order of enum sched_objective, a test compares; then the name of the policy that is fifo. */
+static const char *const objective_names[] = {"max-min",    "ftf",      "makespan", "throughput",
+                                              "cost",       "cost-slo", "fifo",     "hierarchical",
+                                              "fifo-types", NULL};
 static const char *const sharing_names[] = {"none", "pairs", NULL};
 
-_Static_assert(BASE_COUNT(objective_names) == SCHED_OBJECTIVE_COUNT + 1, "a name per objective");
+_Static_assert(BASE_COUNT(objective_names) == SCHED_OBJECTIVE_COUNT + 2,
+               "a name per objective, and fifo-types");
 
 struct values {
     uint32_t objective, sharing;
@@ -182,7 +184,9 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     shoal_solve_problem view;
     shoal_solve_result result = SHOAL_SOLVE_RESULT_INIT;
     shoal_err err = SHOAL_ERR_INIT;
-    struct cli_solved s = {.objective = (enum sched_objective)v->objective,
+    struct cli_solved s = {.objective = v->objective == SCHED_OBJECTIVE_COUNT
+                                            ? SCHED_OBJECTIVE_FIFO
+                                            : (enum sched_objective)v->objective,
                            .agnostic = v->agnostic,
                            .sharing = v->sharing == SHARING_PAIRS,
                            .repeat = v->repeat,
@@ -199,12 +203,18 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
         st = solve_problem_check(problem, s.objective, s.sharing, &err);
     if (st == SHOAL_OK)
         st = shoal_solver_new(cx->env, &opts, &solver, &err);
+    double *fastest =
+        st == SHOAL_OK ? cli_solve_fastest(env_alloc(cx->env), problem, s.sharing) : NULL;
+    if (st == SHOAL_OK && fastest == NULL)
+        st = base_err_nomem(&err, "solving a problem");
+    s.fastest = fastest;
     if (st == SHOAL_OK) {
         solve_problem_view(problem, s.agnostic, s.sharing, &view);
         s.problem = problem;
         st = solve(cx, solver, &view, &s, &result, &err);
     }
     int rc = st == SHOAL_OK ? report(cx, v, &s) : cli_fail(cx, st, &err);
+    base_free(env_alloc(cx->env), fastest);
     shoal_solver_free(solver);
     solve_problem_free(problem);
     return rc;
@@ -220,7 +230,9 @@ static const struct base_opt rows[] = {
      .offset = offsetof(struct values, objective)},
     {.name = "agnostic",
      .type = BASE_OPT_FLAG,
-     .help = "pretend that every kind a job can use is equally fast",
+     .help =
+         "pretend that every kind a job can use is equally fast; the value shown is the true one "
+         "of the shares that this gives",
      .offset = offsetof(struct values, agnostic)},
     {.name = "sharing",
      .type = BASE_OPT_CHOICE,
@@ -273,31 +285,28 @@ const struct cli_command cli_cmd_solve = {
         "The problem is a JSON file with kinds of GPU and jobs, and how fast each job runs on each "
         "kind: {\"kinds\": {\"v100\": 8, \"k80\": 24}, \"jobs\": [{\"name\": \"a\", \"rates\": "
         "{\"v100\": 10, \"k80\": 1.5}}]}. '-' is standard input. The first mistake stops with "
-        "file, "
-        "line and place, such as jobs[3].rates.v100.\n\n"
+        "file, line and place, such as jobs[3].rates.v100.\n\n"
         "A kind has 'gpus' and 'usd_h' (dollars per GPU and hour). A job has 'rates' (steps per "
         "second on each kind), and where wanted 'name', 'gpus' (needed at once), 'weight', 'count' "
         "(how many jobs are exactly like it), 'left' (steps), 'since_s' (time since it arrived), "
         "'alone_s' (time its progress would have taken on an equal share), 'deadline_s' (time "
-        "until "
-        "its deadline) and 'entity' (such as research/vision). 'entities' gives entities a "
-        "'weight' "
-        "and says whether 'inside' is fair or fifo: {\"research\": {\"weight\": 2, \"inside\": "
-        "\"fifo\"}}. 'pairs' says which jobs may share GPUs and how fast they then are: "
-        "[{\"jobs\": "
-        "[\"a\", \"b\"], \"kind\": \"v100\", \"rates\": [8, 4]}]. Times are seconds, or texts "
-        "such as \"2h30m\".\n\n"
+        "until its deadline) and 'entity' (such as research/vision). 'entities' gives entities a "
+        "'weight' and says whether 'inside' is fair or fifo: {\"research\": {\"weight\": 2, "
+        "\"inside\": \"fifo\"}}. 'pairs' says which jobs may share GPUs and how fast they then "
+        "are: [{\"jobs\": [\"a\", \"b\"], \"kind\": \"v100\", \"rates\": [8, 4]}]. Times are "
+        "seconds, or texts such as \"2h30m\".\n\n"
         "Objectives: max-min raises the slowest job first; ftf lets nobody end late compared with "
         "a share of its own; makespan ends the last job as early as can be; throughput does the "
-        "most work, cost the most work per dollar; cost-slo keeps deadlines first; fifo serves in "
-        "the order of the file; hierarchical is max-min through a tree of entities.\n\n"
+        "most work; cost has the largest sum of each GPU kind's work per dollar; cost-slo keeps "
+        "deadlines first; fifo (fifo-types as a policy) serves in the order of the file; "
+        "hierarchical is max-min through a tree of entities.\n\n"
         "The answer is exact: a bound proven by the prices equals the value. Where rounding spoils "
         "the proof this is said, with the gap, and the exit status is 1. ONE MORE GPU is what one "
-        "more GPU of a kind would change the value by; where a job at its top speed sets the "
-        "value, "
-        "so that GPUs cannot, it is for what is decided next, which is said. Deadlines that cannot "
-        "all be kept are named and given up. A job that can run on no kind gets nothing and holds "
-        "nobody back.",
+        "more GPU of a kind would change the value by, at most; where a job at its top speed sets "
+        "the "
+        "value, so that GPUs cannot, it is for what is decided next, which is said. Deadlines that "
+        "cannot all be kept are named and given up. A job that can run on no kind gets nothing and "
+        "holds nobody back.",
     .example = "solve problem.json --objective makespan",
     .opts = rows,
     .opt_count = BASE_COUNT(rows),

@@ -77,6 +77,9 @@ static void json_result(const struct sim_result *r, uint64_t seed, struct base_b
         {"job_failures", (double)m->job_failures},
         {"share_error", m->share_error},
         {"unproven", (double)m->unproven},
+        {"solves", (double)m->solves},
+        {"deadlines", (double)m->deadlines},
+        {"missed", (double)m->missed},
     };
 
     base_buf_puts(out, "{\"v\":1,\"policy\":");
@@ -124,8 +127,8 @@ int cli_sim_json(const struct cli_context *cx, const struct sim_result *const *r
 /* One column of the table: how to show a metric, and which end is best. */
 struct shown {
     const char *title;
-    size_t offset; /* of the double in struct sim_metrics */
-    enum { SHOW_TIME, SHOW_NUMBER, SHOW_PERCENT, SHOW_USD, SHOW_MS } how;
+    size_t offset; /* in struct sim_metrics, of a uint64_t for SHOW_COUNT, else of a double */
+    enum { SHOW_TIME, SHOW_NUMBER, SHOW_PERCENT, SHOW_USD, SHOW_MS, SHOW_COUNT } how;
     int best; /* -1 least, 1 most, 0 neither */
 };
 
@@ -138,6 +141,7 @@ static const struct shown shown[] = {
     {"RHO", offsetof(struct sim_metrics, avg_rho), SHOW_NUMBER, -1},
     {"WORST", offsetof(struct sim_metrics, worst_rho), SHOW_NUMBER, -1},
     {"UNFAIR", offsetof(struct sim_metrics, unfair_share), SHOW_PERCENT, -1},
+    {"MISSED", offsetof(struct sim_metrics, missed), SHOW_COUNT, -1},
     {"BUSY", offsetof(struct sim_metrics, utilization), SHOW_PERCENT, 1},
     {"COST", offsetof(struct sim_metrics, cost_usd), SHOW_USD, -1},
     {"DECIDES", offsetof(struct sim_metrics, decision_ms_p50), SHOW_MS, 0},
@@ -145,7 +149,9 @@ static const struct shown shown[] = {
 
 static double metric(const struct sim_result *r, const struct shown *s)
 {
-    return *(const double *)(const void *)((const char *)&r->metrics + s->offset);
+    const void *at = (const char *)&r->metrics + s->offset;
+
+    return s->how == SHOW_COUNT ? (double)*(const uint64_t *)at : *(const double *)at;
 }
 
 static const char *show(double value, const struct shown *s, char *buf, size_t size)
@@ -170,6 +176,7 @@ static const char *show(double value, const struct shown *s, char *buf, size_t s
     case SHOW_MS:
         snprintf(buf, size, value < 0.1 ? "%.1f us" : "%.1f ms", value < 0.1 ? 1e3 * value : value);
         break;
+    case SHOW_COUNT: return base_format_count((uint64_t)value, buf, size);
     }
     return buf;
 }
@@ -216,16 +223,29 @@ static void fill_table(struct cli_columns *table, const struct sim_result *const
     }
 }
 
+static uint32_t without(uint32_t mask, const char *title)
+{
+    for (size_t c = 0; c < BASE_COUNT(shown); c++)
+        if (strcmp(shown[c].title, title) == 0)
+            mask &= ~(1u << c);
+    return mask;
+}
+
 int cli_sim_table(const struct cli_context *cx, const struct sim_result *const *results,
                   size_t count)
 {
     static const char *const dispensable[] = {"DECIDES", "P50", "WAIT", "BUSY"};
     uint32_t mask = (1u << BASE_COUNT(shown)) - 1;
+    uint64_t deadlines = 0;
 
+    for (size_t i = 0; i < count; i++)
+        deadlines += results[i]->metrics.deadlines;
+    if (deadlines == 0)
+        mask = without(mask, "MISSED");
     for (size_t dropped = 0;; dropped++) {
         struct cli_columns table;
         char letters[BASE_COUNT(shown) + 2] = "l";
-        size_t columns = BASE_COUNT(shown) - dropped;
+        size_t columns = (size_t)__builtin_popcount(mask);
         memset(letters + 1, 'r', columns);
         letters[1 + columns] = '\0';
         cli_columns_init(&table, cx, letters);
@@ -237,9 +257,7 @@ int cli_sim_table(const struct cli_context *cx, const struct sim_result *const *
         cli_columns_fini(&table);
         if (fits || dropped == BASE_COUNT(dispensable))
             return rc;
-        for (size_t c = 0; c < BASE_COUNT(shown); c++)
-            if (strcmp(shown[c].title, dispensable[dropped]) == 0)
-                mask &= ~(1u << c);
+        mask = without(mask, dispensable[dropped]);
     }
 }
 

@@ -21,9 +21,10 @@ static void drain(struct sink *sink, size_t above)
     base_buf_clear(&sink->buf);
 }
 
+/* Members go after others: the comma comes with them. */
 static void put_number(struct sink *sink, const char *name, double value)
 {
-    base_buf_printf(&sink->buf, "\"%s\":", name);
+    base_buf_printf(&sink->buf, ",\"%s\":", name);
     base_json_f64(&sink->buf, value);
 }
 
@@ -41,13 +42,9 @@ static void put_kinds(struct sink *sink, const struct cli_solved *s)
         double part = cli_solve_worth(s, k);
         base_buf_puts(&sink->buf, k > 0 ? ",{\"name\":" : "{\"name\":");
         base_buf_json_string(&sink->buf, solve_problem_kind(p, k));
-        base_buf_puts(&sink->buf, ",");
         put_number(sink, "gpus", p->capacity[k]);
-        base_buf_puts(&sink->buf, ",");
         put_number(sink, "used", s->result->used[k]);
-        base_buf_puts(&sink->buf, ",");
         put_number(sink, "price", isnan(part) ? NAN : s->result->prices[k]);
-        base_buf_puts(&sink->buf, ",");
         put_number(sink, "price_percent", 100 * part);
         put_bool(sink, "used_up", cli_solve_used_up(s, k));
         base_buf_puts(&sink->buf, "}");
@@ -59,22 +56,19 @@ static void put_job(struct sink *sink, const struct cli_solved *s, size_t i)
 {
     const struct solve_problem *p = s->problem;
     const shoal_solve_result *r = s->result;
-    double best = cli_solve_fastest(p, i);
+    double best = s->fastest[i];
 
     base_buf_puts(&sink->buf, i > 0 ? ",{\"name\":" : "{\"name\":");
     base_buf_json_string(&sink->buf, solve_problem_job(p, i));
-    base_buf_puts(&sink->buf, ",");
     put_number(sink, "gpus", p->gpus[i]);
-    base_buf_puts(&sink->buf, ",");
     put_number(sink, "count", p->count[i]);
     base_buf_puts(&sink->buf, ",\"shares\":[");
     for (uint32_t k = 0; k < p->kind_count; k++) {
         base_buf_puts(&sink->buf, k > 0 ? "," : "");
         base_json_f64(&sink->buf, r->shares[i * p->kind_count + k]);
     }
-    base_buf_puts(&sink->buf, "],");
+    base_buf_puts(&sink->buf, "]");
     put_number(sink, "speed", r->speeds[i]);
-    base_buf_puts(&sink->buf, ",");
     put_number(sink, "of_fastest", best > 0 ? r->speeds[i] / best : NAN);
     put_bool(sink, "holds_back", (r->flags[i] & SHOAL_SOLVE_HOLDS_BACK) != 0);
     put_bool(sink, "top_speed", (r->flags[i] & SHOAL_SOLVE_TOP_SPEED) != 0);
@@ -102,7 +96,6 @@ static void put_pairs(struct sink *sink, const struct cli_solved *s)
         base_buf_json_string(&sink->buf, solve_problem_job(p, pair->with));
         base_buf_puts(&sink->buf, "],\"kind\":");
         base_buf_json_string(&sink->buf, solve_problem_kind(p, pair->kind));
-        base_buf_puts(&sink->buf, ",");
         put_number(sink, "share", pair->share);
         base_buf_puts(&sink->buf, "}");
         drain(sink, FLUSH_BYTES);
@@ -139,26 +132,21 @@ int cli_solve_json(const struct cli_context *cx, const struct cli_solved *s)
                     sched_objectives[s->objective].name);
     put_bool(&sink, "aware", !s->agnostic);
     put_bool(&sink, "sharing", s->sharing);
-    base_buf_puts(&sink.buf, ",");
     put_number(&sink, "level", r->level);
     base_buf_puts(&sink.buf, ",\"unit\":");
     base_buf_json_string(&sink.buf, r->unit);
-    base_buf_puts(&sink.buf, ",");
+    put_number(&sink, "believed", r->believed);
     put_number(&sink, "bound", r->bound);
-    base_buf_puts(&sink.buf, ",");
     put_number(&sink, "gap", r->gap);
     put_bool(&sink, "exact", r->exact != 0);
-    base_buf_puts(&sink.buf, ",");
     put_number(&sink, "priced", r->priced);
     base_buf_puts(&sink.buf, ",\"priced_unit\":");
     base_buf_json_string(&sink.buf, r->priced_unit);
-    base_buf_printf(&sink.buf, ",\"passes\":%u,\"threads\":%u,\"repeat\":%llu,", r->passes,
+    base_buf_printf(&sink.buf, ",\"passes\":%u,\"threads\":%u,\"repeat\":%llu", r->passes,
                     s->threads, (unsigned long long)s->repeat);
     put_number(&sink, "time_s", s->first_s);
-    base_buf_puts(&sink.buf, ",");
     put_number(&sink, "time_again_s", s->again_s);
     if (cli_solve_counts_money(s->objective)) {
-        base_buf_puts(&sink.buf, ",");
         put_number(&sink, "usd_h", cli_solve_usd_h(s));
     }
     put_kinds(&sink, s);

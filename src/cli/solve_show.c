@@ -1,5 +1,5 @@
-/* solve_show.c - a solved problem: a headline, kinds with their prices, jobs with their shares, what
- * binds, the certificate. solve_json.c is the same as one JSON object.
+/* solve_show.c - a solved problem: a headline, kinds with their prices, jobs with their shares,
+ * what binds, the certificate. solve_json.c is the same as one JSON object.
  *
  * Tests: tests/cli/transcripts/solve*.txt, tests/cli/test_solve.py. */
 #include "cli/solve_show.h"
@@ -12,48 +12,12 @@
 
 enum { NAMED_MAX = 5, KINDS_NAMED_MAX = 3, KIND_COLUMNS_MAX = 6 };
 
-/* GPUs in use this close to all are all; a share of time below it is none. */
-static const double FULL_SLACK = 1e-6, SHARE_MIN = 1e-6;
-/* Floors are lowered by less than this to stay clear of rounding. */
-static const double DEADLINE_SLACK = 1e-6;
+/* A share of time below this is none. */
+static const double SHARE_MIN = 1e-6;
 /* A price below this part of what it is of is none. */
 static const double PRICE_MIN = 5e-7;
 /* A gap below this is no gap: what was not proven is something else. */
 static const double AGREE = 1e-6;
-
-static bool smaller_is_better(enum sched_objective objective)
-{
-    return objective == SCHED_OBJECTIVE_FTF || objective == SCHED_OBJECTIVE_MAKESPAN;
-}
-
-/* Whether prices are of the unit of the value, or of the work of all. */
-static bool prices_level(const struct cli_solved *s)
-{
-    return strcmp(s->result->priced_unit, s->result->unit) == 0;
-}
-
-bool cli_solve_counts_money(enum sched_objective objective)
-{
-    return objective == SCHED_OBJECTIVE_COST || objective == SCHED_OBJECTIVE_COST_SLO;
-}
-
-bool cli_solve_used_up(const struct cli_solved *s, uint32_t kind)
-{
-    double gpus = s->problem->capacity[kind];
-
-    return gpus > 0 && s->result->used[kind] >= gpus * (1 - FULL_SLACK);
-}
-
-double cli_solve_worth(const struct cli_solved *s, uint32_t kind)
-{
-    const shoal_solve_result *r = s->result;
-
-    if (s->objective == SCHED_OBJECTIVE_FIFO || s->problem->capacity[kind] == 0 ||
-        !(r->priced > 0 && isfinite(r->priced)))
-        return NAN;
-    double part = fabs(r->prices[kind]) / r->priced;
-    return smaller_is_better(s->objective) && prices_level(s) ? -part : part;
-}
 
 static double job_count(const struct solve_problem *p)
 {
@@ -62,16 +26,6 @@ static double job_count(const struct solve_problem *p)
     for (size_t i = 0; i < p->job_count; i++)
         count += p->count[i];
     return count;
-}
-
-double cli_solve_fastest(const struct solve_problem *p, size_t job)
-{
-    double best = 0;
-
-    for (uint32_t k = 0; k < p->kind_count; k++)
-        if (p->rates[job * p->kind_count + k] > best)
-            best = p->rates[job * p->kind_count + k];
-    return best;
 }
 
 /* Share of the time of one job of the row that it spends in pairs; NULL when memory is short. */
@@ -86,24 +40,6 @@ static double *time_in_pairs(const struct cli_context *cx, const struct cli_solv
         time[pair->with] += pair->share / p->count[pair->with];
     }
     return time;
-}
-
-bool cli_solve_keeps(const struct cli_solved *s, size_t job)
-{
-    const struct solve_problem *p = s->problem;
-
-    return (s->result->flags[job] & SHOAL_SOLVE_GIVEN_UP) == 0 &&
-           s->result->speeds[job] * p->deadline_s[job] >= p->left[job] * (1 - DEADLINE_SLACK);
-}
-
-double cli_solve_usd_h(const struct cli_solved *s)
-{
-    double usd = 0;
-
-    for (uint32_t k = 0; k < s->problem->kind_count; k++)
-        if (s->problem->capacity[k] > 0)
-            usd += s->result->used[k] * s->problem->usd_h[k];
-    return usd;
 }
 
 /* ---- for people ---- */
@@ -143,56 +79,75 @@ static const char *show_time(double seconds, char *buf, size_t size)
     return buf;
 }
 
-static bool weights_differ(const struct solve_problem *p)
+static bool is_weighted(const struct solve_problem *p)
 {
-    for (size_t i = 1; i < p->job_count; i++)
-        if (p->weight[i] != p->weight[0])
+    for (size_t i = 0; i < p->job_count; i++)
+        if (p->weight[i] != 1)
             return true;
     return false;
+}
+
+/* A time in words, and in seconds where the words leave something out. Returns buf. */
+static const char *show_span(double seconds, char *buf, size_t size)
+{
+    char words[48], number[48];
+
+    show_number(seconds, number, sizeof number);
+    if (!isfinite(seconds) || seconds < 60)
+        snprintf(buf, size, "%s s", number);
+    else
+        snprintf(buf, size, "%s (%s s)", base_format_duration(seconds, words, sizeof words),
+                 number);
+    return buf;
 }
 
 /* "5 of 7 deadlines kept" */
 static void say_deadlines(const struct cli_context *cx, const struct cli_solved *s)
 {
-    char text[32], all[32];
-    size_t count = s->problem->deadline_count, kept = 0;
+    const struct solve_problem *p = s->problem;
+    char text[48], all[48];
+    double count = 0, kept = 0;
 
-    if (count == 0)
-        return;
-    for (size_t i = 0; i < s->problem->job_count; i++)
-        kept += isfinite(s->problem->deadline_s[i]) && cli_solve_keeps(s, i);
-    fprintf(cx->out, ", %s of %s deadline%s kept", base_format_count(kept, text, sizeof text),
-            base_format_count(count, all, sizeof all), count == 1 ? "" : "s");
+    for (size_t i = 0; i < p->job_count; i++) {
+        count += isfinite(p->deadline_s[i]) ? p->count[i] : 0;
+        kept += isfinite(p->deadline_s[i]) && cli_solve_keeps(s, i) ? p->count[i] : 0;
+    }
+    if (count > 0)
+        fprintf(cx->out, ", %s of %s deadline%s kept", show_number(kept, text, sizeof text),
+                show_number(count, all, sizeof all), count == 1 ? "" : "s");
 }
 
 static void say_level(const struct cli_context *cx, const struct cli_solved *s)
 {
     const struct solve_problem *p = s->problem;
     double level = s->result->level;
-    char a[48], b[48];
+    char a[48], b[128];
     const char *number = show_number(level, a, sizeof a);
+    bool one = strcmp(number, "1") == 0;
 
     switch (s->objective) {
     case SCHED_OBJECTIVE_MAX_MIN:
-        fprintf(cx->out, "every job gets at least the speed of %s average GPUs%s", number,
-                weights_differ(p) ? " times its weight" : "");
+        fprintf(cx->out, "every job gets at least the speed of %s average GPU%s%s", number,
+                one ? "" : "s", is_weighted(p) ? " times its weight" : "");
         break;
     case SCHED_OBJECTIVE_FTF:
-        fprintf(cx->out, "the worst job takes %s times as long as on a share of its own", number);
+        fprintf(cx->out, "the worst job takes %s%s%s", one ? "" : number, one ? "" : " times ",
+                is_weighted(p) ? "its fair time, weighted" : "as long as on a share of its own");
         break;
     case SCHED_OBJECTIVE_MAKESPAN:
-        fprintf(cx->out, "all jobs can end within %s (%s s)",
-                base_format_duration(level, b, sizeof b), number);
+        if (isfinite(level))
+            fprintf(cx->out, "all jobs can end within %s", show_span(level, b, sizeof b));
+        else
+            fputs("some job never ends", cx->out);
         break;
     case SCHED_OBJECTIVE_THROUGHPUT:
         fprintf(cx->out, "as much work as %s %s fastest%s", number,
-                strcmp(number, "1") == 0 ? "job at its" : "jobs at their",
-                weights_differ(p) ? ", by weight" : "");
+                one ? "job at its" : "jobs at their", is_weighted(p) ? ", by weight" : "");
         break;
     case SCHED_OBJECTIVE_COST:
     case SCHED_OBJECTIVE_COST_SLO:
-        fprintf(cx->out, "%s %s fastest per dollar and hour, $%.2f an hour in all", number,
-                strcmp(number, "1") == 0 ? "job at its" : "jobs at their", cli_solve_usd_h(s));
+        fprintf(cx->out, "%s, the %ssum of each GPU kind's work per dollar, $%.2f an hour in all",
+                number, is_weighted(p) ? "weighted " : "", cli_solve_usd_h(s));
         if (s->objective == SCHED_OBJECTIVE_COST_SLO)
             say_deadlines(cx, s);
         break;
@@ -200,10 +155,24 @@ static void say_level(const struct cli_context *cx, const struct cli_solved *s)
         fprintf(cx->out, "%s of %s jobs have GPUs", number, show_number(job_count(p), b, sizeof b));
         break;
     case SCHED_OBJECTIVE_HIERARCHICAL:
-        fprintf(cx->out, "the speed of %s average GPUs in all when the first run out", number);
+        fprintf(cx->out, "the speed of %s average GPU%s in all when the first run out%s", number,
+                one ? "" : "s", s->agnostic ? ", if all kinds were equally fast" : "");
         break;
     case SCHED_OBJECTIVE_COUNT: break;
     }
+}
+
+/* What --agnostic takes the value for, where that is another. */
+static void say_believed(const struct cli_context *cx, const struct cli_solved *s)
+{
+    double believed = s->result->believed;
+    char text[128];
+
+    if (!s->agnostic || fabs(believed - s->result->level) <= AGREE * fabs(believed))
+        return;
+    fprintf(cx->out, "\nwith all kinds equally fast, as is pretended, it would be %s",
+            s->objective == SCHED_OBJECTIVE_MAKESPAN ? show_span(believed, text, sizeof text)
+                                                     : show_number(believed, text, sizeof text));
 }
 
 static void print_headline(const struct cli_context *cx, const struct cli_solved *s)
@@ -217,8 +186,10 @@ static void print_headline(const struct cli_context *cx, const struct cli_solved
         fputs("no jobs, so there is nothing to share", cx->out);
     else if (s->problem->nowhere_count == s->problem->job_count)
         fputs("no job can run here, so nobody gets anything", cx->out);
-    else
+    else {
         say_level(cx, s);
+        say_believed(cx, s);
+    }
     fputs("\n\n", cx->out);
 }
 
@@ -227,7 +198,10 @@ static void say_priced(const struct cli_context *cx, const struct cli_solved *s)
 {
     const shoal_solve_result *r = s->result;
     const char *next =
-        "a job running all the time sets the value; ONE MORE GPU is for what comes next,\n";
+        s->agnostic ? "as pretended, a job running all the time sets the value; ONE MORE GPU "
+                      "is for what comes next,\n"
+                    : "a job running all the time sets the value; ONE MORE GPU is for what "
+                      "comes next,\n";
     bool any = false, some = false;
     char text[48];
 
@@ -241,14 +215,14 @@ static void say_priced(const struct cli_context *cx, const struct cli_solved *s)
     if (!some)
         fprintf(cx->out, "nothing is short%s: one more GPU of any kind would change nothing\n",
                 s->agnostic ? " as long as all kinds are taken for equally fast" : "");
-    else if (!prices_level(s))
+    else if (!cli_solve_prices_level(s))
         fprintf(cx->out, "%sthe work of all: as much as %s jobs at their fastest%s\n", next,
                 show_number(r->priced, text, sizeof text),
-                weights_differ(s->problem) ? ", by weight" : "");
-    else if (r->priced > r->level * (1 + SHARE_MIN) && s->objective == SCHED_OBJECTIVE_MAX_MIN)
+                is_weighted(s->problem) ? ", by weight" : "");
+    else if (r->priced > r->believed * (1 + SHARE_MIN) && s->objective == SCHED_OBJECTIVE_MAX_MIN)
         fprintf(cx->out, "%sthe first jobs to run out of GPUs, at %s average GPUs%s\n", next,
                 show_number(r->priced, text, sizeof text),
-                weights_differ(s->problem) ? " times their weight" : "");
+                is_weighted(s->problem) ? " times their weight" : "");
 }
 
 static int print_kinds(const struct cli_context *cx, const struct cli_solved *s)
@@ -374,7 +348,7 @@ static void add_job(struct cli_columns *table, const struct cli_solved *s, const
 {
     const struct solve_problem *p = s->problem;
     const shoal_solve_result *r = s->result;
-    double best = cli_solve_fastest(p, i);
+    double best = s->fastest[i];
     char text[48];
 
     cli_columns_cell(table, CLI_PLAIN, "%s", solve_problem_job(p, i));
@@ -574,20 +548,19 @@ static const char *name_flagged(const struct cli_solved *s, unsigned flag, unsig
 static void say_given_up(const struct cli_context *cx, const struct cli_solved *s, bool hopeless)
 {
     unsigned flag = SHOAL_SOLVE_GIVEN_UP, without = SHOAL_SOLVE_HOPELESS;
-    size_t count = 0;
-    char names[400];
+    char names[400], text[48];
 
     if (hopeless) {
         flag = SHOAL_SOLVE_HOPELESS;
         without = 0;
     }
-    for (size_t i = 0; i < s->problem->job_count; i++)
-        count += has_flag(s, i, flag, without);
+    double count = count_flag(s, flag, without);
     if (count == 0)
         return;
-    fprintf(cx->out, "%zu deadline%s cannot be kept %s and %s given up: %s\n", count,
-            count == 1 ? "" : "s", hopeless ? "even at top speed" : "with the others",
-            count == 1 ? "is" : "are", name_flagged(s, flag, without, names, sizeof names));
+    fprintf(cx->out, "%s deadline%s cannot be kept %s and %s given up: %s\n",
+            show_number(count, text, sizeof text), count == 1 ? "" : "s",
+            hopeless ? "even at top speed" : "with the others", count == 1 ? "is" : "are",
+            name_flagged(s, flag, without, names, sizeof names));
 }
 
 static void print_binding(const struct cli_context *cx, const struct cli_solved *s)
@@ -607,6 +580,7 @@ static void print_binding(const struct cli_context *cx, const struct cli_solved 
 static void print_proof(const struct cli_context *cx, const struct cli_solved *s)
 {
     const shoal_solve_result *r = s->result;
+    const char *optimal = s->agnostic ? "optimal if all kinds were equally fast" : "optimal";
     char first[32], again[32];
 
     if (s->objective == SCHED_OBJECTIVE_FIFO)
@@ -618,9 +592,9 @@ static void print_proof(const struct cli_context *cx, const struct cli_solved *s
     else if (!r->exact)
         fputs("NOT PROVEN OPTIMAL", cx->out);
     else if (r->gap == 0)
-        fputs("optimal: bound equals value", cx->out);
+        fprintf(cx->out, "%s: bound equals value", optimal);
     else
-        fprintf(cx->out, "optimal: bound equals value to %.1g", r->gap);
+        fprintf(cx->out, "%s: bound equals value to %.1g", optimal, r->gap);
     fprintf(cx->out, "; solved in %s", show_time(s->first_s, first, sizeof first));
     if (!isnan(s->again_s))
         fprintf(cx->out, ", again in %s (median of %llu)",
@@ -685,5 +659,5 @@ void cli_solve_warn(const struct cli_context *cx, const struct cli_solved *s)
             log, BASE_LOG_WARN,
             "numerical trouble: value %.9g and bound %.9g are %.2g apart, so the answer is not "
             "proven optimal; scale rates and weights closer to 1",
-            s->result->level, s->result->bound, s->result->gap);
+            s->result->believed, s->result->bound, s->result->gap);
 }

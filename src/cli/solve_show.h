@@ -8,6 +8,7 @@
 struct cli_solved {
     const struct solve_problem *problem;
     const shoal_solve_result *result;
+    const double *fastest; /* (jobs) cli_solve_fastest */
     enum sched_objective objective;
     bool agnostic, sharing;
     uint32_t threads;
@@ -25,13 +26,17 @@ int cli_solve_json(const struct cli_context *cx, const struct cli_solved *s);
 /* What is not wrong but should be known, on stderr: jobs that run nowhere and the like. */
 void cli_solve_warn(const struct cli_context *cx, const struct cli_solved *s);
 
-/* Parts of both. */
+/* Parts of both: solve_facts.c. */
 bool cli_solve_counts_money(enum sched_objective objective);
 bool cli_solve_used_up(const struct cli_solved *s, uint32_t kind);
+/* Whether prices are of the unit of the value, or of the work of all. */
+bool cli_solve_prices_level(const struct cli_solved *s);
 /* What one more GPU would change the level by, as a part of it; NAN: not known. */
 double cli_solve_worth(const struct cli_solved *s, uint32_t kind);
-/* Steps per second on its best kind; 0: it runs nowhere. */
-double cli_solve_fastest(const struct solve_problem *p, size_t job);
+/* (jobs) steps per second on its best kind, or beside another where that is faster still; 0: it runs
+ * nowhere. The caller's, for base_free; NULL when memory is short. */
+double *cli_solve_fastest(const struct base_alloc *alloc, const struct solve_problem *p,
+                          bool sharing);
 /* Whether it ends before its deadline, which it has. */
 bool cli_solve_keeps(const struct cli_solved *s, size_t job);
 /* What the GPUs in use cost. */

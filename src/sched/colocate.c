@@ -4,21 +4,22 @@
  * size. A group has, for each kind, one cell per ordered pair of its classes.
  *
  * What is measured. Each unordered pair of rows draws a number in [0, 1) from a stream of its own
- * (kind, gang size, both rows), so the draw depends neither on the order in which classes appear nor
- * on which others there are. It is measured when the number is below `measured`. A class left with
- * fewer than PARTNERS_MIN measured partners also measures those with the smallest numbers, as
+ * (kind, gang size, both rows), so the draw depends neither on the order in which classes appear
+ * nor on which others there are. It is measured when the number is below `measured`. A class left
+ * with fewer than PARTNERS_MIN measured partners also measures those with the smallest numbers, as
  * Gavel's estimator profiles a new job against a few reference jobs. Later on a pair that the
  * snapshot shows sharing has been measured by that: a wrong estimate costs one round.
  *
- * What is estimated, when classes have appeared: first whether a pair fits (0 or 1), then its speeds,
- * from measured pairs that fit; one matrix of both would take misfits for slow pairs and draw the
- * speeds of their neighbours down. Errors are not equal: two jobs on GPUs whose memory they overflow
- * both stand still, two that run apart only miss a gain. So an estimated pair shares only if both
- * its jobs are expected to fit with FITS or more (0.5 would be even odds) and to keep SPEED_MIN of
- * their speed; else both its rates are 0. Figures: docs/design/0005-colocations.md.
+ * What is estimated, when classes have appeared: first whether a pair fits (0 or 1), then its
+ * speeds, from measured pairs that fit; one matrix of both would take misfits for slow pairs and
+ * draw the speeds of their neighbours down. Errors are not equal: two jobs on GPUs whose memory
+ * they overflow both stand still, two that run apart only miss a gain. So an estimated pair shares
+ * only if both its jobs are expected to fit with FITS_MIN or more (0.5 would be even odds) and to
+ * keep SPEED_MIN of their speed; else both its rates are 0. Figures:
+ * docs/design/0005-colocations.md.
  *
- * Cost. A class seen before: a lookup. A new one: a row of draws, and the completion of its group on
- * every kind (num/complete.h). Tests: tests/unit/sched/test_colocate.c. */
+ * Cost. A class seen before: a lookup. A new one: a row of draws, and the completion of its group
+ * on every kind (num/complete.h). Tests: tests/unit/sched/test_colocate.c. */
 #include "sched/colocate.h"
 
 #include "base/arena.h"
@@ -31,8 +32,8 @@
 #include <string.h>
 
 enum { PARTNERS_MIN = 3, ARENA_BLOCK_SIZE = 1 << 16 };
-static const double fits_min = 0.75;
-static const double speed_min = 0.1;
+static const double FITS_MIN = 0.75;
+static const double SPEED_MIN = 0.1;
 
 enum state { ESTIMATED, CHOSEN, MEASURED }; /* CHOSEN: about to be measured */
 
@@ -96,8 +97,7 @@ static struct cell *cell_at(const struct group *g, uint32_t kind, uint32_t a, ui
     return &g->cell[kind][(size_t)a * g->cap + b];
 }
 
-/* --- made and freed ------------------------------------------------------------------------------
- */
+/* ---- made and freed ---- */
 
 shoal_status sched_colocate_new(const struct base_alloc *alloc, double measured, uint64_t seed,
                                 struct sched_colocate **out)
@@ -132,8 +132,7 @@ void sched_colocate_free(struct sched_colocate *c)
     base_free(c->alloc, c);
 }
 
-/* --- classes -------------------------------------------------------------------------------------
- */
+/* ---- classes ---- */
 
 static shoal_status group_of(struct sched_colocate *c, const struct sched_job *job, size_t *out)
 {
@@ -265,8 +264,7 @@ static shoal_status find_class(struct sched_colocate *c, const struct sched_clus
     return SHOAL_OK;
 }
 
-/* --- what is measured besides the draws ----------------------------------------------------------
- */
+/* ---- what is measured besides the draws ---- */
 
 /* Whether x comes before y among the partners of a class: by draw, then by row. */
 static bool before(const struct group *g, const struct cell *row, uint32_t x, uint32_t y)
@@ -309,21 +307,6 @@ static void measure_partners(struct group *g, const struct sched_cluster *cluste
                 measure(g, cluster, kind, a, b);
 }
 
-/* snap->jobs is in order of id. */
-static const struct sched_job *find_job(const struct sched_snapshot *snap, uint32_t id)
-{
-    size_t low = 0, high = snap->job_count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (snap->jobs[mid]->id < id)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < snap->job_count && snap->jobs[low]->id == id ? snap->jobs[low] : NULL;
-}
-
 /* Two jobs that share now are two that somebody has seen running together. */
 static void learn(struct sched_colocate *c, const struct sched_snapshot *snap)
 {
@@ -331,10 +314,10 @@ static void learn(struct sched_colocate *c, const struct sched_snapshot *snap)
         const struct sched_job *job = snap->jobs[i];
         if (job->partner == SCHED_JOB_NONE || job->partner < job->id || job->alloc.place_count == 0)
             continue;
-        const struct sched_job *partner = find_job(snap, job->partner);
-        if (partner == NULL)
+        uint32_t partner = sched_snapshot_find(snap, job->partner);
+        if (partner == SCHED_JOB_NONE)
             continue;
-        struct row_key key = key_of(job), other = key_of(partner);
+        struct row_key key = key_of(job), other = key_of(snap->jobs[partner]);
         struct base_map_entry *a = base_map_find(&c->rows, (const char *)&key, sizeof key);
         struct base_map_entry *b = base_map_find(&c->rows, (const char *)&other, sizeof other);
         if (a == NULL || b == NULL || a->value >> 32 != b->value >> 32)
@@ -346,8 +329,7 @@ static void learn(struct sched_colocate *c, const struct sched_snapshot *snap)
     }
 }
 
-/* --- estimates -----------------------------------------------------------------------------------
- */
+/* ---- estimates ---- */
 
 /* Matrices of one group on one kind, (count, count), lines in order of model row: estimates do not
  * depend on the order in which classes appeared. */
@@ -433,7 +415,7 @@ static bool expected(const struct matrices *m, uint32_t i, uint32_t j)
 {
     size_t at = (size_t)i * m->count + j;
 
-    return m->fits[at] >= fits_min && m->speed[at] >= speed_min;
+    return m->fits[at] >= FITS_MIN && m->speed[at] >= SPEED_MIN;
 }
 
 static void read_back(const struct matrices *m, struct group *g, uint32_t kind)
@@ -474,8 +456,7 @@ static shoal_status estimate(struct sched_colocate *c, struct group *g,
     return SHOAL_OK;
 }
 
-/* --- the call ------------------------------------------------------------------------------------
- */
+/* ---- the call ---- */
 
 static shoal_status refresh(struct sched_colocate *c, const struct sched_snapshot *snap,
                             const uint32_t *jobs, uint32_t class_count)

@@ -14,7 +14,8 @@
  * Numbers. The second step takes what the first one reached as floors, lowered by SLACK so that
  * rounding cannot make them impossible; if it does all the same, the first answer stands.
  *
- * Memory: one arena for a call and its result, cleared by the next call. Tests: test_objective.c. */
+ * Memory: one arena for a call and its result, cleared by the next call. Tests:
+ * test_objective.c. */
 #include "sched/objective_parts.h"
 
 #include "base/assert.h"
@@ -23,6 +24,8 @@
 #include <math.h>
 #include <string.h>
 
+/* Relative. What an earlier step reached is asked for again with this much less, so that rounding
+ * does not make it impossible, and with more of it where it still does. */
 static const double SLACK = 1e-9, SLACK_MORE = 1e-7;
 
 const struct sched_objective_row sched_objectives[SCHED_OBJECTIVE_COUNT] = {
@@ -32,10 +35,10 @@ const struct sched_objective_row sched_objectives[SCHED_OBJECTIVE_COUNT] = {
     [SCHED_OBJECTIVE_MAKESPAN] = {"makespan", "all jobs done as early as can be", "s"},
     [SCHED_OBJECTIVE_THROUGHPUT] = {"throughput", "the most work per second",
                                     "jobs at their fastest"},
-    [SCHED_OBJECTIVE_COST] = {"cost", "the most work per dollar",
-                              "jobs at their fastest per dollar and hour"},
-    [SCHED_OBJECTIVE_COST_SLO] = {"cost-slo", "deadlines kept, then the most work per dollar",
-                                  "jobs at their fastest per dollar and hour"},
+    [SCHED_OBJECTIVE_COST] = {"cost", "the largest sum of each GPU kind's work per dollar",
+                              "work per dollar, summed over kinds"},
+    [SCHED_OBJECTIVE_COST_SLO] = {"cost-slo", "deadlines kept, then as cost",
+                                  "work per dollar, summed over kinds"},
     [SCHED_OBJECTIVE_FIFO] = {"fifo", "in order of arrival, each on its fastest kind with room",
                               "jobs served"},
     [SCHED_OBJECTIVE_HIERARCHICAL] = {"hierarchical", "max-min through a tree of entities",
@@ -76,7 +79,9 @@ static shoal_status solver_failed(shoal_err *err, shoal_status st)
 {
     if (st == SHOAL_E_NOMEM)
         return no_memory(err);
-    return base_err(err, st, "the price solver gave up: %s", shoal_status_text(st));
+    base_err(err, SHOAL_E_INTERNAL, "numerical trouble: no shares were found");
+    base_err_hint(err, "scale rates, weights and counts closer to 1");
+    return SHOAL_E_INTERNAL;
 }
 
 static double count_of(const struct sched_objective_work *w, size_t m)
@@ -118,8 +123,9 @@ static shoal_status believe(struct sched_objective_solver *s, struct sched_objec
     return SHOAL_OK;
 }
 
-static shoal_status prepare(struct sched_objective_solver *s,
-                            const struct sched_objective_input *in, struct sched_objective_work *w)
+shoal_status sched_objective_prepare(struct sched_objective_solver *s,
+                                     const struct sched_objective_input *in,
+                                     struct sched_objective_work *w)
 {
     uint32_t kinds = in->problem.kind_count;
     double part[NUM_KINDS_MAX] = {0};
@@ -220,10 +226,10 @@ static shoal_status give_rest(struct sched_objective_solver *s, struct sched_obj
     if (value == NULL)
         return SHOAL_E_NOMEM;
     shoal_status st = sum_with_floors(s->rest, w, value, floor, &rest);
-    if (st == SHOAL_E_IMPOSSIBLE)
-        return SHOAL_OK;
-    if (st != SHOAL_OK)
+    if (st == SHOAL_E_NOMEM)
         return st;
+    if (st != SHOAL_OK) /* rounding: what was reached stands */
+        return SHOAL_OK;
     r->x = rest.x;
     memcpy(r->used, rest.used, sizeof r->used);
     if (sched_objective_nothing_short(w, r->price, r->level)) {
@@ -259,10 +265,10 @@ static double level_of(const struct sched_objective_work *w, double speed, size_
     return speed / w->prop[m] * w->p.gpus[m] / sched_objective_weight(w, m);
 }
 
-/* Jobs rise together until they are at their top speed or GPUs run out, so the smallest level is the
- * smallest of all top speeds, or the first level that GPUs decide: the smallest of a job they stopped.
- * Price and bound of that come in units of the root's budget there, of which everybody who can still
- * rise gets a part by weight. */
+/* Jobs rise together until they are at their top speed or GPUs run out, so the smallest level is
+ * the smallest of all top speeds, or the first level that GPUs decide: the smallest of a job they
+ * stopped. Price and bound of that come in units of the root's budget there, of which everybody who
+ * can still rise gets a part by weight. */
 static shoal_status solve_max_min(struct sched_objective_solver *s, struct sched_objective_work *w,
                                   struct sched_objective_result *r)
 {
@@ -327,8 +333,9 @@ double sched_objective_ftf_rho(const struct sched_objective_work *w, size_t m, d
     return sched_objective_weight(w, m) * (since_of(w, m) + w->in->left[m] / speed) / w->fair_s[m];
 }
 
-/* Speed on a 1/n share of every kind it can use, less where that is more than all of its time; the
- * same that rho in reports is measured against. */
+/* Speed on N_k / (n z) of the time on every kind k it can use, n jobs that can run and z its GPUs,
+ * scaled down where that is more than all of its time; the same that rho in reports is measured
+ * against. */
 static double alone_speed(const struct sched_objective_work *w, size_t m)
 {
     double usable = 0, asked = w->jobs * w->p.gpus[m];
@@ -344,22 +351,33 @@ static void ftf_needs(void *ctx, double rho, double *out_need)
         out_need[m] = w->fastest[m] > 0 ? sched_objective_ftf_need(w, m, rho) : 0;
 }
 
+shoal_status sched_objective_fair_times(struct sched_objective_solver *s,
+                                        struct sched_objective_work *w)
+{
+    w->fair_s = sched_objective_array(s, w->p.job_count);
+    if (w->fair_s == NULL)
+        return SHOAL_E_NOMEM;
+    for (size_t m = 0; m < w->p.job_count; m++) {
+        if (w->fastest[m] > 0)
+            w->fair_s[m] = (w->in->alone_s == NULL ? 0 : w->in->alone_s[m]) +
+                           w->in->left[m] / alone_speed(w, m);
+    }
+    return SHOAL_OK;
+}
+
 /* rho lies between everybody at top speed and everybody on a share of its own, which is possible.
  */
 static shoal_status ftf_range(struct sched_objective_solver *s, struct sched_objective_work *w,
                               double *out_low, double *out_high)
 {
     double low = 0, high = 0;
-    w->fair_s = sched_objective_array(s, w->p.job_count);
-    if (w->fair_s == NULL)
+    if (sched_objective_fair_times(s, w) != SHOAL_OK)
         return SHOAL_E_NOMEM;
     for (size_t m = 0; m < w->p.job_count; m++) {
         if (w->fastest[m] == 0)
             continue;
-        double speed = alone_speed(w, m);
-        w->fair_s[m] = (w->in->alone_s == NULL ? 0 : w->in->alone_s[m]) + w->in->left[m] / speed;
         double best = sched_objective_ftf_rho(w, m, w->fastest[m]);
-        double fair = sched_objective_ftf_rho(w, m, speed);
+        double fair = sched_objective_ftf_rho(w, m, alone_speed(w, m));
         low = best > low ? best : low;
         high = fair > high ? fair : high;
     }
@@ -668,7 +686,7 @@ shoal_status sched_objective_solve(struct sched_objective_solver *s, enum sched_
     shoal_status st = sched_objective_check(in, method->uses, &s->arena, err);
     if (st != SHOAL_OK)
         return st;
-    if (prepare(s, in, &w) != SHOAL_OK)
+    if (sched_objective_prepare(s, in, &w) != SHOAL_OK)
         return no_memory(err);
     r.priced_unit = sched_objectives[objective].unit;
     if (w.jobs > 0)
@@ -679,7 +697,12 @@ shoal_status sched_objective_solve(struct sched_objective_solver *s, enum sched_
         return solver_failed(err, st);
     if (in->pair != NULL && w.jobs > 0)
         st = sched_objective_share_gpus(s, objective, &w, &r, err);
-    if (st == SHOAL_OK)
-        *out = r;
-    return st;
+    if (st != SHOAL_OK)
+        return st;
+    r.reached = r.level;
+    if (!in->aware && w.jobs > 0 &&
+        sched_objective_value(s, objective, in, &r, &r.reached) != SHOAL_OK)
+        return no_memory(err);
+    *out = r;
+    return SHOAL_OK;
 }

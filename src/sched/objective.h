@@ -1,34 +1,39 @@
 /* objective.h - what a sharing policy wants, as a problem for the price solver.
  *
- * One row per objective. The policies of policy/ describe live jobs with these arrays; `shoal solve`
- * reads them from a file; both get the same shares. Formulas (K kinds, N_j GPUs, z GPUs per job,
- * T_j its steps/s on kind j, u = sum_j T_j x_j, T_prop = sum_j T_j N_j / sum N, weight w):
+ * One row per objective. The policies of policy/ describe live jobs with these arrays; `shoal
+ * solve` reads them from a file; both get the same shares. Formulas (K kinds, N_j GPUs, z GPUs per
+ * job, T_j its steps/s on kind j, u = sum_j T_j x_j, T_prop = sum_j T_j N_j / sum N, weight w):
  *
- *   max-min       levels u z / (T_prop w) rise together; those at their top speed or out of capacity
- *                 stop, the others go on (water filling). `level` is the first, smallest one.
- *   ftf           smallest rho with (since + left/u) / (alone + left/u_alone) <= rho / w for every job,
- *                 u_alone its speed on a 1/n share of every kind it can use; then the rest goes to
- *                 speed.
+ *   max-min       levels u z / (T_prop w) rise together; those at their top speed or out of
+ *                 capacity stop, the others go on (water filling). `level` is the first, smallest
+ *                 one.
+ *   ftf           smallest rho with w (since + left/u) / (alone + left/u_alone) <= rho for every
+ *                 job, u_alone its speed on N_j / (n z) of the time of every kind it can use, n jobs
+ *                 that can run, scaled to at most all of its time; the rest goes to speed.
  *   makespan      smallest time by which all can end; then the rest goes to speed.
  *   throughput    largest sum of w u / T_fastest.
- *   cost          largest sum of w (T_j / T_fastest) / usd_j x_j: speed per dollar.
- *   cost-slo      as cost, with u >= left / time to the deadline kept first. Deadlines that cannot all
- *                 be kept: see num_share_keep.
+ *   cost          largest sum of w (T_j / T_fastest) / usd_j x_j: each kind's work per dollar, summed.
+ *                 It is not the work of all by the dollars of all, which would be no linear sum.
+ *   cost-slo      as cost, with u >= left / time to the deadline kept first. Deadlines that cannot
+ *                 all be kept: see num_share_keep.
  *   fifo          in order of arrival, whole gangs, each job its fastest kind with room. Nobody
  *                 overtakes: a job that waits keeps later ones off the kinds it can use.
  *   hierarchical  max-min through a tree of entities.
  *
- * Prices are of `level` as long as GPUs are what it is short of. Where a job at its top speed sets it,
- * no number of GPUs betters it, and they are of what is decided next: for max-min, of the first level
- * at which GPUs run out; for ftf and makespan, of the work of all, in jobs at their fastest, which
- * is made as large as it can be then. They are all 0 only where one more GPU of any kind betters nothing.
+ * Prices are of `level` as long as GPUs are what it is short of. Where a job at its top speed sets
+ * it, no number of GPUs betters it, and they are of what is decided next: for max-min, of the first
+ * level at which GPUs run out; for ftf and makespan, of the work of all, in jobs at their fastest,
+ * which is made as large as it can be then. They are all 0 only where one more GPU of any kind
+ * betters nothing.
  *
  * T_fastest and T_prop look only at kinds that have GPUs. aware = false pretends every kind is as
- * fast as any other that the job can use: as its fastest. Positive values lie within 1e-60 and 1e60.
+ * fast as any other that the job can use: as its fastest. Positive values lie within 1e-60 and
+ * 1e60.
  *
  * With sharing: max-min, makespan, ftf, throughput and cost are solved with pairs; cost-slo and
- * hierarchical are solved without (level, bound and price say so), then pairs speed jobs up and slow
- * nobody down; fifo lets those who wait join those who run. A level is never worse than without. */
+ * hierarchical are solved without (level, bound and price say so), then pairs speed jobs up and
+ * slow nobody down; fifo lets those who wait join those who run. A level is never worse than
+ * without. */
 #ifndef SCHED_OBJECTIVE_H
 #define SCHED_OBJECTIVE_H
 
@@ -83,7 +88,9 @@ struct sched_pair_share {
 };
 
 struct sched_objective_result {
-    double level, bound;
+    double level, bound; /* as believed */
+    double reached; /* what the shares are worth by the true speeds: `level` where aware, and for
+                            fifo and hierarchical */
     double price[NUM_KINDS_MAX]; /* by how much one more GPU of the kind betters `priced`, >= 0 */
     double priced;               /* `level`, or what comes next where a top speed sets that */
     const char *priced_unit;

@@ -8,11 +8,11 @@
 
 #include <math.h>
 
-static const double smallest = 1e-60, largest = 1e60;
+static const double SMALLEST = 1e-60, LARGEST = 1e60;
 
 static bool positive(double v)
 {
-    return v >= smallest && v <= largest;
+    return v >= SMALLEST && v <= LARGEST;
 }
 
 static bool zero_or_positive(double v)
@@ -160,8 +160,8 @@ static shoal_status check_tree(const struct sched_objective_input *in, struct ba
     return SHOAL_OK;
 }
 
-/* Jobs of a class must be alike, or a group of them would mean nothing. `first` (classes) is found
- * by scanning: the first job of a class is the one the others are compared with. */
+/* Jobs of a class must be alike, or a group of them would mean nothing: job m is compared with
+ * `like`, the first of its class. */
 static shoal_status check_class(const struct sched_objective_input *in, size_t m, size_t like,
                                 shoal_err *err)
 {

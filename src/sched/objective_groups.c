@@ -1,26 +1,26 @@
 /* objective_groups.c - jobs into groups, and what groups get back to jobs.
  *
- * Groups. Jobs of one class whose target (need, floor or weight, whatever the objective asks of them)
- * is the same. Where that makes more than GROUPS_FIRST groups, classes are cut into runs of similar
- * targets; the caller then gives the group the mean. Any answer for jobs is one for such groups, so
- * bounds stay proven, but not the other way round: a group may be given slow columns that are enough
- * on the average and not for its largest job. Groups in which that happened are split there, as
- * long as there is room, and the caller solves again.
+ * Groups. Jobs of one class whose target (need, floor or weight, whatever the objective asks of
+ * them) is the same. Where that makes more than GROUPS_FIRST groups, classes are cut into runs of
+ * similar targets; the caller then gives the group the mean. Any answer for jobs is one for such
+ * groups, so bounds stay proven, but not the other way round: a group may be given slow columns
+ * that are enough on the average and not for its largest job. Groups in which that happened are
+ * split there, as long as there is room, and the caller solves again.
  *
  * Handing out. A group is given time: so much on each of its columns, at that column's speed. Its
- * jobs want speeds in proportion to their targets, and each has only so much time of its own. Lay the
- * group's time on a line, fastest first, and idle time at the end. That k jobs with the largest
+ * jobs want speeds in proportion to their targets, and each has only so much time of its own. Lay
+ * the group's time on a line, fastest first, and idle time at the end. That k jobs with the largest
  * targets can have no more than the first k jobs' time of the line gives one ratio of speed to
- * target for each k; the smallest is what they all get, the others share the rest of the line in the
- * same way. Inside such a block jobs take their part from the line in turn, largest first: the
- * stretch, as long as the job's time, whose work is just what it is due (as preemptive schedules for
- * machines of different speeds are made: Gonzalez and Sahni, 1978). It exists because no k of them
- * are due more than the line's fastest part gives. Few columns a job, and nothing is lost.
+ * target for each k; the smallest is what they all get, the others share the rest of the line in
+ * the same way. Inside such a block jobs take their part from the line in turn, largest first: the
+ * stretch, as long as the job's time, whose work is just what it is due (as preemptive schedules
+ * for machines of different speeds are made: Gonzalez and Sahni, 1978). It exists because no k of
+ * them are due more than the line's fastest part gives. Few columns a job, and nothing is lost.
  *
- * Columns of two groups: the parts of both sides are laid end to end on two lines of equal length and
- * cut where either ends a part. A group with itself: one line, folded in the middle. A job meets
- * itself there only if its part is more than half of the line; so those columns are divided first, in
- * proportion to targets, nobody more than half and nobody more than its time.
+ * Columns of two groups: the parts of both sides are laid end to end on two lines of equal length
+ * and cut where either ends a part. A group with itself: one line, folded in the middle. A job
+ * meets itself there only if its part is more than half of the line; so those columns are divided
+ * first, in proportion to targets, nobody more than half and nobody more than its time.
  *
  * Cost: O(jobs log jobs + groups^2 kinds + pairs). Tests: test_objective_pairs.c. */
 #include "sched/objective_groups.h"
@@ -74,8 +74,8 @@ static bool begins_run(const struct sched_objective_work *w, const struct sched_
     return w->in->class_of[a] != w->in->class_of[b] || g->target[b] > g->target[a] * (1 + SAME);
 }
 
-/* Cuts the sorted members into groups: every run its own while that is at most GROUPS_FIRST, else
- * each class so many as its part of the runs. */
+/* Cuts the sorted members into groups: every run its own while that is at most GROUPS_FIRST, or no
+ * more than there are classes; else each class so many as its part of the runs. */
 static void cut(const struct sched_objective_work *w, struct sched_objective_groups *g,
                 uint32_t count)
 {
@@ -97,7 +97,7 @@ static void cut(const struct sched_objective_work *w, struct sched_objective_gro
             continue;
         run = c == last_class ? run + 1 : 0;
         uint64_t buckets = runs[c];
-        if (run_count > GROUPS_FIRST)
+        if (run_count > GROUPS_FIRST && run_count > class_count)
             buckets = 1 + (uint64_t)spare * (runs[c] - 1) / (run_count - class_count);
         uint32_t bucket = (uint32_t)(run * buckets / runs[c]);
         if (c != last_class || bucket != last_bucket)
@@ -477,8 +477,8 @@ static void cut_block(struct table *t, uint32_t count, double time)
     }
 }
 
-/* How many of the jobs before `end` (largest targets last) make the next block: those whose ratio of
- * speed to target, over the first part of the line, is smallest. */
+/* How many of the jobs before `end` (largest targets last) make the next block: those whose ratio
+ * of speed to target, over the first part of the line, is smallest. */
 static uint32_t block_size(const struct sched_objective_groups *g, const struct table *t,
                            uint32_t from, uint32_t end, double *out_ratio)
 {

@@ -29,7 +29,8 @@ struct sched_objective_shares {
     size_t pair_count;
 };
 
-/* Groups of jobs of one class and like targets (jobs). usd_h (kinds) divides all speeds; NULL: 1. */
+/* Groups of jobs of one class and like targets (jobs). usd_h (kinds) divides all speeds; NULL:
+ * 1. */
 SHOAL_MUST_USE shoal_status sched_objective_groups_make(struct sched_objective_solver *s,
                                                         const struct sched_objective_work *w,
                                                         const double *target, const double *usd_h,

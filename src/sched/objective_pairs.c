@@ -1,7 +1,7 @@
 /* objective_pairs.c - objectives when two jobs may share the same GPUs.
  *
- * The answer without sharing is known. Jobs are gathered into groups that num/pairs.h can solve, and
- * what it says of groups is handed out to jobs:
+ * The answer without sharing is known. Jobs are gathered into groups that num/pairs.h can solve,
+ * and what it says of groups is handed out to jobs:
  *
  *   max-min, makespan   the largest common level of the groups, then the rest goes to speed
  *   ftf                 the smallest rho at which that level reaches 1, then the same
@@ -9,14 +9,15 @@
  *   cost-slo,           level, bound and price stay those without sharing; the speeds reached there
  *   hierarchical        are floors, and sharing raises the sum of speeds above them. So nobody is
  *                       slower than without sharing, no entity loses, no deadline is missed.
- *   fifo                whole gangs: a job that waits joins the running one with which it runs best,
- *                       if together they do 1.5 times the work of one; the first that finds none
- *                       ends it, as nobody overtakes
+ *   fifo                whole gangs: a job that waits joins the running one with which it runs
+ *                       best, if together they do 1.5 times the work of one; the first that finds
+ *                       none ends it, as nobody overtakes
  *
  * An answer that is worse than the one without sharing is dropped: sharing never costs.
  *
- * Groups and the handing out are in objective_groups.c. Where a group is of unlike jobs the level is
- * what its worst job got, and `exact` says whether that is the bound. Tests: test_objective_pairs.c. */
+ * Groups and the handing out are in objective_groups.c. Where a group is of unlike jobs the level
+ * is what its worst job got, and `exact` says whether that is the bound. Tests:
+ * test_objective_pairs.c. */
 #include "sched/objective_groups.h"
 
 #include "base/err.h"
@@ -24,10 +25,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { RHO_STEPS_MAX = 24, SPLITS_MAX = 8 };
+enum {
+    RHO_STEPS_MAX = 24, /* solves in search of rho; about five are usual */
+    SPLITS_MAX = 8      /* times that groups are split and solved again */
+};
 
-static const double SLACK = 1e-9, SLACK_MORE = 1e-7, CLOSE = 1e-6;
-static const double FIFO_GAIN = 1.5;
+static const double SLACK = 1e-9, SLACK_MORE = 1e-7; /* as in objective.c */
+static const double CLOSE = 1e-6; /* relative: value and bound this close have met */
+static const double FIFO_GAIN =
+    1.5; /* work of a pair, in jobs alone, for which fifo lets one join */
 
 struct call {
     struct sched_objective_solver *s;
@@ -112,8 +118,8 @@ static void keep(struct call *c, const struct sched_objective_shares *h)
         r->used[h->pairs[i].kind] += h->pairs[i].share * w->p.gpus[h->pairs[i].job];
 }
 
-/* A named objective solved with sharing. `less_is_better` as for a time or rho. Bound and prices hold
- * for all answers, so they do where the answer without sharing is the better one. */
+/* A named objective solved with sharing. `less_is_better` as for a time or rho. Bound and prices
+ * hold for all answers, so they do where the answer without sharing is the better one. */
 static void keep_if_better(struct call *c, const struct sched_objective_shares *h, double level,
                            double bound, const double *price, bool less_is_better)
 {
@@ -130,8 +136,35 @@ static void keep_if_better(struct call *c, const struct sched_objective_shares *
     r->exact = fabs(r->level - bound) <= CLOSE * fabs(bound);
 }
 
-/* Prices of what was decided next, where the level is not short of GPUs; `rest` is the largest sum of
- * speeds that keeps it. */
+/* (jobs) what it is worth to the level that a group were content with less; the groups' prices are
+ * gone with the solver's next call. NULL when memory is short. */
+static double *slopes(struct call *c, const struct sched_objective_groups *g,
+                      const struct num_pairs_result *level)
+{
+    double *slope = sched_objective_array(c->s, c->w->p.job_count);
+    double most = 0;
+    for (uint32_t i = 0; i < g->count; i++)
+        most = fmax(most, level->speed_price[i] * g->need[i]);
+    for (uint32_t i = 0; slope != NULL && i < g->count; i++) {
+        double part = level->speed_price[i] * g->need[i];
+        for (uint32_t j = g->start[i]; part > SLACK * most && j < g->start[i + 1]; j++)
+            slope[g->member[j]] = part;
+    }
+    return slope;
+}
+
+/* Who has more than the level holds nobody back, whatever rounding left of its price. */
+static void clear_slopes(const struct call *c, const double *need, double level,
+                         const double *speed, double *slope)
+{
+    for (size_t m = 0; m < c->w->p.job_count; m++) {
+        if (c->w->fastest[m] > 0 && speed[m] > need[m] * level * (1 + CLOSE))
+            slope[m] = 0;
+    }
+}
+
+/* Prices of what was decided next, where the level is not short of GPUs; `rest` is the largest sum
+ * of speeds that keeps it. */
 static void price_rest(struct call *c, const struct num_pairs_result *rest)
 {
     struct sched_objective_result *r = c->r;
@@ -157,7 +190,8 @@ static double smallest_level(const struct call *c, const double *need, const dou
 }
 
 /* `shares` keep everyone at `level` times need; what else there is goes to speed. They stay as they
- * are where rounding, or groups of unlike jobs, forbid that. *rest is the sum, 0 where there is none. */
+ * are where rounding, or groups of unlike jobs, forbid that. *rest is the sum, 0 where there is
+ * none. */
 static shoal_status rest_to_speed(struct call *c, struct sched_objective_groups *g,
                                   const double *need, double level,
                                   struct sched_objective_shares *shares,
@@ -191,8 +225,12 @@ static shoal_status share_level(struct call *c, double *need, bool is_time)
     shoal_status st = sched_objective_groups_make(c->s, c->w, need, NULL, &g);
     if (st == SHOAL_OK)
         st = solve(c, &g, need, NULL, &level, &h);
-    if (st == SHOAL_OK)
-        st = rest_to_speed(c, &g, need, smallest_level(c, need, h.speed), &h, &rest);
+    if (st != SHOAL_OK)
+        return st;
+    double *slope = slopes(c, &g, &level);
+    if (slope == NULL)
+        return SHOAL_E_NOMEM;
+    st = rest_to_speed(c, &g, need, smallest_level(c, need, h.speed), &h, &rest);
     if (st != SHOAL_OK)
         return st;
     double reached = smallest_level(c, need, h.speed);
@@ -202,6 +240,8 @@ static shoal_status share_level(struct call *c, double *need, bool is_time)
         keep_if_better(c, &h, 1 / reached, 1 / level.bound, level.price, true);
     else
         keep_if_better(c, &h, reached, level.bound, level.price, false);
+    clear_slopes(c, need, reached, h.speed, slope);
+    c->r->slope = slope;
     price_rest(c, &rest);
     return SHOAL_OK;
 }
@@ -269,6 +309,7 @@ struct search {
     double rho[2], t[2];         /* the last two answers */
     double price[NUM_KINDS_MAX]; /* of the last: what a GPU adds to t */
     double growth;               /* of the last: what a larger rho adds to t */
+    double *slope;               /* of the last: who holds back */
     int steps;
 };
 
@@ -316,6 +357,9 @@ static shoal_status search_rho(struct call *c, struct sched_objective_groups *g,
         f->t[1] = reached;
         memcpy(f->price, level.price, sizeof f->price);
         f->growth = growth_of(c, g, need, &level);
+        f->slope = slopes(c, g, &level);
+        if (f->slope == NULL)
+            return SHOAL_E_NOMEM;
         f->steps++;
         double next = fmax(next_rho(f->low, f->high, f->rho, f->t, f->steps), f->least);
         if (next == at)
@@ -356,8 +400,8 @@ static shoal_status share_ftf(struct call *c)
     st = search_rho(c, &g, need, &f, &h);
     if (st != SHOAL_OK)
         return st;
-    if (h.speed ==
-        NULL) { /* rounding left somebody with nothing: the answer without sharing stands */
+    /* Rounding left somebody with nothing: the answer without sharing stands. */
+    if (h.speed == NULL) {
         c->r->bound = f.low;
         c->r->exact = fabs(c->r->level - f.low) <= CLOSE * f.low;
         return SHOAL_OK;
@@ -370,6 +414,9 @@ static shoal_status share_ftf(struct call *c)
         f.price[k] = f.growth > 0 ? f.price[k] / f.growth : 0;
     double worst = worst_rho(c, h.speed);
     keep_if_better(c, &h, worst, f.low < worst ? f.low : worst, f.price, true);
+    rho_needs(c, worst, need);
+    clear_slopes(c, need, 1, h.speed, f.slope);
+    c->r->slope = f.slope;
     price_rest(c, &rest);
     return SHOAL_OK;
 }
@@ -401,8 +448,8 @@ static shoal_status share_sum(struct call *c, const double *usd_h)
     return SHOAL_OK;
 }
 
-/* Speeds without sharing are floors. Groups of unlike targets may leave a job short of its own: then
- * the answer without sharing stays. */
+/* Speeds without sharing are floors. Groups of unlike targets may leave a job short of its own:
+ * then the answer without sharing stays. */
 static shoal_status share_above(struct call *c)
 {
     const struct sched_objective_work *w = c->w;
@@ -518,8 +565,8 @@ static shoal_status share_fifo(struct call *c)
     return SHOAL_OK;
 }
 
-/* Rounding left the solver of pairs without an answer: the one without sharing stands, and nothing is
- * known of how much better one with it would be. */
+/* Rounding left the solver of pairs without an answer: the one without sharing stands, and nothing
+ * is known of how much better one with it would be. */
 static void give_up(struct call *c)
 {
     enum sched_objective o = c->objective;

@@ -1,4 +1,4 @@
-/* objective_parts.h - what objective.c, objective_check.c and objective_pairs.c share. */
+/* objective_parts.h - what the files of objective.h share. */
 #ifndef SCHED_OBJECTIVE_PARTS_H
 #define SCHED_OBJECTIVE_PARTS_H
 
@@ -41,6 +41,14 @@ static inline double sched_objective_weight(const struct sched_objective_work *w
 /* An array in the call's arena; NULL when memory is short. */
 double *sched_objective_array(struct sched_objective_solver *s, size_t count);
 
+/* What is known of the jobs before anything is solved. */
+SHOAL_MUST_USE shoal_status sched_objective_prepare(struct sched_objective_solver *s,
+                                                    const struct sched_objective_input *in,
+                                                    struct sched_objective_work *out);
+/* ftf: fills fair_s. */
+SHOAL_MUST_USE shoal_status sched_objective_fair_times(struct sched_objective_solver *s,
+                                                       struct sched_objective_work *w);
+
 /* Whether these prices say that no GPUs there are make a difference to `level`. */
 bool sched_objective_nothing_short(const struct sched_objective_work *w, const double *price,
                                    double level);
@@ -53,6 +61,14 @@ double sched_objective_ftf_rho(const struct sched_objective_work *w, size_t m, d
 SHOAL_MUST_USE shoal_status sched_objective_check(const struct sched_objective_input *in,
                                                   unsigned uses, struct base_arena *arena,
                                                   shoal_err *err);
+
+/* objective_value.c: the objective's value of the shares in `r`, by the true speeds. What hierarchical
+ * and fifo count is not known from shares: r->level. */
+SHOAL_MUST_USE shoal_status sched_objective_value(struct sched_objective_solver *s,
+                                                  enum sched_objective objective,
+                                                  const struct sched_objective_input *in,
+                                                  const struct sched_objective_result *r,
+                                                  double *out);
 
 /* objective_pairs.c: turns the answer without sharing in `r` into one with it. */
 SHOAL_MUST_USE shoal_status sched_objective_share_gpus(struct sched_objective_solver *s,

@@ -29,8 +29,10 @@ struct sched_plan {
 
     float *wanted; /* (jobs, kinds) in the arena; NULL: nothing said */
     double prices[SCHED_KINDS_MAX];
-    bool priced;
-    bool unproven;
+    const char *price_unit;
+    bool priced, price_next;
+    bool for_less; /* upgrades must not cost more */
+    bool solved, unproven;
     double gap;
 };
 
@@ -131,7 +133,7 @@ shoal_status sched_plan_begin(struct sched_plan *plan, const struct sched_snapsh
     plan->behind = SCHED_JOB_NONE;
     plan->status = SHOAL_OK;
     plan->wanted = NULL;
-    plan->priced = plan->unproven = false;
+    plan->priced = plan->solved = plan->unproven = plan->for_less = false;
     base_arena_clear(&plan->arena);
     sched_books_begin(&plan->books, snap);
     return SHOAL_OK;
@@ -151,20 +153,12 @@ static void grant(struct sched_plan *plan, size_t job, const struct sched_alloc 
 static const struct sched_grant *kept_partner(const struct sched_plan *plan,
                                               const struct sched_job *j, size_t *out_index)
 {
-    const struct sched_snapshot *snap = plan->snap;
-    size_t lo = 0, hi = j->partner == SCHED_JOB_NONE ? 0 : snap->job_count;
+    uint32_t partner = sched_snapshot_find(plan->snap, j->partner);
 
-    while (lo < hi) { /* jobs are in order of id */
-        size_t mid = lo + (hi - lo) / 2;
-        if (snap->jobs[mid]->id < j->partner)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (j->partner == SCHED_JOB_NONE || lo == snap->job_count || snap->jobs[lo]->id != j->partner)
+    if (partner == SCHED_JOB_NONE)
         return NULL;
-    const struct sched_grant *g = sched_plan_grant(plan, lo);
-    *out_index = lo;
+    const struct sched_grant *g = sched_plan_grant(plan, partner);
+    *out_index = partner;
     return g != NULL && g->kept ? g : NULL;
 }
 
@@ -272,8 +266,16 @@ static bool worth_moving(const struct sched_plan *plan, const struct sched_job *
     double here =
         sched_model_ideal_s(&j->model, snap->cluster, j->alloc.kind, j->gpus, j->progress);
     double there = sched_model_ideal_s(&j->model, snap->cluster, to, j->gpus, j->progress);
+    const struct sched_kind *kinds = snap->cluster->kinds;
 
+    if (plan->for_less && there * kinds[to].usd_gpu_h > here * kinds[j->alloc.kind].usd_gpu_h)
+        return false;
     return here - there > 2 * snap->restart_s;
+}
+
+void sched_plan_upgrade_for_less(struct sched_plan *plan)
+{
+    plan->for_less = true;
 }
 
 size_t sched_plan_upgrade(struct sched_plan *plan, const uint32_t *jobs, size_t count,
@@ -418,10 +420,23 @@ shoal_status sched_plan_status(const struct sched_plan *plan)
 
 /* ---- what a policy says about shares ---- */
 
-void sched_plan_set_prices(struct sched_plan *plan, const double *prices)
+void sched_plan_set_prices(struct sched_plan *plan, const double *prices, const char *unit,
+                           bool next)
 {
     memcpy(plan->prices, prices, plan->cluster->kind_count * sizeof *prices);
+    plan->price_unit = unit;
+    plan->price_next = next;
     plan->priced = true;
+}
+
+void sched_plan_set_solved(struct sched_plan *plan)
+{
+    plan->solved = true;
+}
+
+bool sched_plan_solved(const struct sched_plan *plan)
+{
+    return plan->solved;
 }
 
 void sched_plan_set_unproven(struct sched_plan *plan, double gap)
@@ -452,6 +467,12 @@ float *sched_plan_want(struct sched_plan *plan)
 const double *sched_plan_prices(const struct sched_plan *plan)
 {
     return plan->priced ? plan->prices : NULL;
+}
+
+const char *sched_plan_price_unit(const struct sched_plan *plan, bool *out_next)
+{
+    *out_next = plan->priced && plan->price_next;
+    return plan->priced ? plan->price_unit : NULL;
 }
 
 const float *sched_plan_wanted(const struct sched_plan *plan)

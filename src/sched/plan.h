@@ -64,6 +64,8 @@ bool sched_plan_share(struct sched_plan *plan, size_t job, size_t with);
  * share stay. Returns how many moved: what they held is free now. */
 size_t sched_plan_upgrade(struct sched_plan *plan, const uint32_t *jobs, size_t count,
                           enum sched_fit fit);
+/* From now on, until the next begin, only to kinds on which the rest of the job costs no more. */
+void sched_plan_upgrade_for_less(struct sched_plan *plan);
 /* Records why a job waits; a later keep or place clears it. */
 void sched_plan_wait(struct sched_plan *plan, size_t job, struct sched_why why);
 
@@ -84,11 +86,17 @@ enum sched_reason sched_plan_reason(const struct sched_plan *plan, size_t job);
  * one the policy wanted, and decide returns this. */
 SHOAL_MUST_USE shoal_status sched_plan_status(const struct sched_plan *plan);
 /* Policies that solve for shares say what they wanted, for reports, at every decision. Prices
- * (kinds): what one more GPU of the kind would be worth to the objective; copied. Shares (jobs,
+ * (kinds): what one more GPU of the kind would be worth, copied, in `unit`, a static string; `next`
+ * when that is not the unit of the objective, as more GPUs would not better it, but of what the
+ * policy looks at next. Shares (jobs,
  * kinds), zero at first, the same array when asked for again: of time on each kind, alone and with a
  * partner together; NULL when memory is short. */
-void sched_plan_set_prices(struct sched_plan *plan, const double *prices);
+void sched_plan_set_prices(struct sched_plan *plan, const double *prices, const char *unit,
+                           bool next);
 float *sched_plan_want(struct sched_plan *plan);
+/* This decision solved for shares anew, it did not go on with those of an earlier one. */
+void sched_plan_set_solved(struct sched_plan *plan);
+bool sched_plan_solved(const struct sched_plan *plan);
 /* The shares that this decision solved for are not proven optimal, as rounding got the better of the
  * solver: value and bound are `gap` apart, relative, INFINITY when nothing is proven. Said once, at the
  * decision that solved; drivers report it. */
@@ -97,6 +105,7 @@ void sched_plan_set_unproven(struct sched_plan *plan, double gap);
 bool sched_plan_unproven(const struct sched_plan *plan, double *out_gap);
 /* What was said, or NULL. */
 const double *sched_plan_prices(const struct sched_plan *plan);
+const char *sched_plan_price_unit(const struct sched_plan *plan, bool *out_next);
 const float *sched_plan_wanted(const struct sched_plan *plan);
 /* Scratch for the policy, until the next begin. */
 struct base_arena *sched_plan_arena(struct sched_plan *plan);

@@ -1,4 +1,4 @@
-/* policy.c - the table of policies and look-ups in it. Adding a policy is one file and one row of
+/* policy.c - the table of policies, and look-ups in it and in snapshots. Adding a policy is one file and one row of
  * policy/table.h. */
 #include "sched/policy.h"
 
@@ -39,6 +39,21 @@ const struct sched_policy *sched_policy_find(const char *name, shoal_err *err)
     else
         base_err_hint(err, "'shoal policy list' shows all");
     return NULL;
+}
+
+uint32_t sched_snapshot_find(const struct sched_snapshot *snap, uint32_t id)
+{
+    size_t lo = 0, hi = id == SCHED_JOB_NONE ? 0 : snap->job_count;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (snap->jobs[mid]->id < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    bool found = id != SCHED_JOB_NONE && lo < snap->job_count && snap->jobs[lo]->id == id;
+    return found ? (uint32_t)lo : SCHED_JOB_NONE;
 }
 
 void sched_job_rank(struct sched_job *job, const struct sched_cluster *cluster)

@@ -5,10 +5,11 @@
  * outside `memory`, what that owns, and the jobs' notes. The simulator and the daemon call the same
  * function, so what is measured in one is what runs in the other.
  *
- * When it runs. Once per round, on the driver's thread, with every job's history brought up to
- * `now_s`. Between two calls jobs finish and fail, nodes go down and come back, and new jobs
- * arrive; the snapshot simply shows the result. `memory` is memory_size bytes, zero but for the
- * knobs, which the driver has set from the rows; it is policy-wide state and stays between calls.
+ * When it runs. Once per round, and between rounds where the driver reacts to what happens; on the
+ * driver's thread, with every job's history brought up to `now_s`. Between two calls jobs finish and
+ * fail, nodes go down and come back, and new jobs arrive; the snapshot simply shows the result.
+ * `memory` is memory_size bytes, zero but for the knobs, which the driver has set from the rows; it
+ * is policy-wide state and stays between calls.
  * What belongs to a job goes into its `note` words, which start at 0 and travel with it. A policy
  * that keeps more points to it from `memory`, takes it from the snapshot's allocator and frees it in
  * `fini`.
@@ -104,6 +105,15 @@ struct sched_snapshot {
 
 struct sched_plan;
 
+/* What is known before the first decision. */
+struct sched_setting {
+    const struct sched_cluster *cluster;
+    /* The groups that jobs will have, 0 .. group_count - 1, as in the snapshot; NULL: not known. */
+    const char *(*group_name)(void *ctx, uint32_t group);
+    void *group_ctx;
+    size_t group_count;
+};
+
 /* One row of policy/table.h. */
 struct sched_policy {
     const char *name;
@@ -118,9 +128,9 @@ struct sched_policy {
                              rules */
     bool starvation_free; /* every job starts in the end, however many others arrive; with the
                              default knobs, and leases of at most a round */
-    /* Whether the knobs make sense, as far as their rows cannot tell; NULL: they do. Called once,
-     * before anything else. */
-    shoal_status (*check)(const void *memory, shoal_err *err);
+    /* Whether the knobs make sense, as far as their rows cannot tell, and the policy can work in
+     * this setting; NULL: it can. Called once, before anything else. */
+    shoal_status (*check)(const void *memory, const struct sched_setting *setting, shoal_err *err);
     /* The plan is empty at the start. SHOAL_E_NOMEM when memory is short; the driver then stops with
      * that error and uses nothing of the plan. */
     shoal_status (*decide)(void *memory, const struct sched_snapshot *snap,
@@ -128,6 +138,9 @@ struct sched_policy {
     /* Frees what `memory` points to; NULL: nothing. Called once, also when decide never was. */
     void (*fini)(void *memory, const struct base_alloc *alloc);
 };
+
+/* The index in snap->jobs of the job with this id; SCHED_JOB_NONE: there is none, or it is that. */
+uint32_t sched_snapshot_find(const struct sched_snapshot *snap, uint32_t id);
 
 /* Fills kind_rank and kind_slower from `kinds` and the model; ties keep the cluster's order. */
 void sched_job_rank(struct sched_job *job, const struct sched_cluster *cluster);

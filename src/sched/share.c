@@ -5,9 +5,9 @@
  *   1. meet: jobs that left are dropped, new ones added; both lists are in order of id.
  *   2. account: what each job held since the last decision is taken off what it is owed, what its
  *      shares promised is added, in seconds per kind. Old debts fade (FADE_ROUNDS).
- *   3. solve (share_solve.c), when the jobs or the live nodes changed; every few rounds where shares depend on how far
- *      jobs are, fewer with pairs, which cost more (on Gavel's workloads every eighth round does
- *      about as well as every round).
+ *   3. solve (share_solve.c), when the jobs or the live nodes changed; where shares depend on how
+ *      far jobs are, also every few rounds, less often with pairs, which cost more (on Gavel's
+ *      workloads every eighth round does about as well as every round).
  *   4. set turns: a job's next turn is due when a whole round is owed to it, that is, in
  *      (round - owed) / share seconds. A turn once promised is not put off when shares shrink.
  *   5. share_round.c hands out GPUs, the turn that is due first.
@@ -25,15 +25,36 @@
 #include "sched/share.h"
 
 #include "base/assert.h"
+#include "base/err.h"
 #include "sched/share_parts.h"
 #include <math.h>
 #include <string.h>
 
-static const double FADE_ROUNDS = 100, HOLD_RESTARTS = 20;
+/* Debts fade by 1/e in so many rounds: long enough to make up for a missed turn, short enough that
+ * shares of another day do not decide. */
+static const double FADE_ROUNDS = 100;
+/* A running job is left alone until its turn is over by so many restarts: moving it costs one. */
+static const double HOLD_RESTARTS = 20;
+/* Rounds after which shares that depend on progress are solved for again; with pairs. */
 enum { RENEW_ROUNDS = 2, RENEW_PAIRS_ROUNDS = 8 };
 
 const char *const sched_sharing_names[] = {"none", "pairs", NULL};
 const struct base_opt sched_share_rows[SCHED_SHARE_ROW_COUNT] = {SCHED_SHARE_ROWS};
+
+shoal_status sched_share_check_prices(const char *policy, const struct sched_setting *setting,
+                                      shoal_err *err)
+{
+    for (uint32_t k = 0; k < setting->cluster->kind_count; k++) {
+        const struct sched_kind *kind = &setting->cluster->kinds[k];
+        if (kind->usd_gpu_h > 0)
+            continue;
+        base_err(err, SHOAL_E_INVAL, "policy '%s' needs prices, and GPU kind '%s' has none above 0",
+                 policy, kind->name);
+        base_err_hint(err, "give one, such as --cluster 4x8:%s:usd=2.10", kind->name);
+        return SHOAL_E_INVAL;
+    }
+    return SHOAL_OK;
+}
 
 /* ---- life ---- */
 
@@ -300,7 +321,7 @@ static void tell(const struct sched_share *s, struct sched_plan *plan)
     float *want = sched_plan_want(plan);
     uint32_t kinds = s->kind_count;
 
-    sched_plan_set_prices(plan, s->price);
+    sched_plan_set_prices(plan, s->price, s->price_unit, s->price_next);
     if (want == NULL)
         return; /* the plan's status says so */
     for (size_t i = 0; i < s->count * kinds; i++)
@@ -323,6 +344,19 @@ static void remember_grants(struct sched_share *s, const struct sched_snapshot *
     }
 }
 
+/* Jobs that wait with a deadline to keep do so because it leaves time. A deadline that has passed
+ * since shares were solved for leaves none. */
+static void say_who_is_due(const struct sched_share *s, const struct sched_share_goal *goal,
+                           const struct sched_snapshot *snap, struct sched_plan *plan)
+{
+    for (size_t i = 0; i < s->count && goal->due_waiting != SCHED_WHY_NONE; i++)
+        if (s->jobs[i].due && snap->jobs[i]->deadline_s > snap->now_s &&
+            sched_plan_reason(plan, i) == goal->waiting)
+            sched_plan_wait(
+                plan, i,
+                (struct sched_why){.reason = (uint8_t)goal->due_waiting, .behind = SCHED_JOB_NONE});
+}
+
 shoal_status sched_share_decide(void *memory, const struct sched_share_goal *goal,
                                 const struct sched_snapshot *snap, struct sched_plan *plan)
 {
@@ -330,6 +364,8 @@ shoal_status sched_share_decide(void *memory, const struct sched_share_goal *goa
     shoal_status st = open_kept(m, snap);
 
     sched_plan_wait_others(plan, goal->waiting, SCHED_JOB_NONE);
+    if (goal->objective == SCHED_OBJECTIVE_COST || goal->objective == SCHED_OBJECTIVE_COST_SLO)
+        sched_plan_upgrade_for_less(plan);
     if (st == SHOAL_OK)
         st = meet(m->kept, snap);
     if (st != SHOAL_OK)
@@ -342,17 +378,19 @@ shoal_status sched_share_decide(void *memory, const struct sched_share_goal *goa
         m->kept->stale = true;
     if (m->kept->stale && snap->job_count > 0) {
         st = sched_share_solve(m->kept, memory, goal, snap, sched_plan_arena(plan));
+        if (st == SHOAL_OK)
+            sched_plan_set_solved(plan);
         if (st == SHOAL_OK && m->kept->unproven)
             sched_plan_set_unproven(plan, m->kept->gap);
     }
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK) {
+        double hold_s = fmax(HOLD_RESTARTS * snap->restart_s, goal->hold_rounds * snap->round_s);
         set_turns(m->kept, snap);
-    if (st == SHOAL_OK)
-        st = sched_share_round(
-            m->kept, fmax(HOLD_RESTARTS * snap->restart_s, goal->hold_rounds * snap->round_s), snap,
-            plan);
+        st = sched_share_round(m->kept, hold_s, snap, plan);
+    }
     if (st != SHOAL_OK)
         return st;
+    say_who_is_due(m->kept, goal, snap, plan);
     tell(m->kept, plan);
     remember_grants(m->kept, snap, plan);
     return sched_plan_status(plan);

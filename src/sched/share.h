@@ -1,10 +1,10 @@
 /* share.h - what the policies that solve for shares of time have in common.
  *
- * Such a policy says what it wants (objective.h); the solver answers with the share of time each job
- * should spend on each kind; rounds then hand out GPUs so that what jobs receive follows what was
- * wanted. A policy file is its knobs, its goal and its row: see policy/max_min.c. The memory struct
- * of a policy begins with struct sched_share_memory, its knobs with SCHED_SHARE_ROWS, and its fini is
- * sched_share_fini. */
+ * Such a policy says what it wants (objective.h); the solver answers with the share of time each
+ * job should spend on each kind; rounds then hand out GPUs so that what jobs receive follows what
+ * was wanted. A policy file is its knobs, its goal and its row: see policy/max_min.c. The memory
+ * struct of a policy begins with struct sched_share_memory, its knobs with SCHED_SHARE_ROWS, and
+ * its fini is sched_share_fini. */
 #ifndef SCHED_SHARE_H
 #define SCHED_SHARE_H
 
@@ -18,13 +18,15 @@ enum sched_sharing { SCHED_SHARING_NONE, SCHED_SHARING_PAIRS };
 struct sched_share_memory {
     bool aware;
     uint32_t sharing; /* enum sched_sharing */
-    double measured;
+    double measured;  /* part of the pairs, 0 .. 1; the speeds of the others are estimated */
     struct sched_share *kept; /* NULL until the first decision */
 };
 
 struct sched_share_goal {
     enum sched_objective objective;
     enum sched_reason waiting; /* why a job waits whose turn it is not */
+    /* The same for jobs whose deadline is still to be kept; SCHED_WHY_NONE: as the others. */
+    enum sched_reason due_waiting;
     double hold_rounds; /* a turn may last so much longer than its share; at least some restarts */
     /* Adds what only this policy knows; NULL: nothing. Memory from `arena` lives long enough. */
     shoal_status (*fill)(const void *memory, const struct sched_snapshot *snap,
@@ -60,5 +62,9 @@ SHOAL_MUST_USE shoal_status sched_share_decide(void *memory, const struct sched_
                                                const struct sched_snapshot *snap,
                                                struct sched_plan *plan);
 void sched_share_fini(void *memory, const struct base_alloc *alloc);
+/* For the `check` of policies that look at money: SHOAL_E_INVAL when a kind has no price above 0. */
+SHOAL_MUST_USE shoal_status sched_share_check_prices(const char *policy,
+                                                     const struct sched_setting *setting,
+                                                     shoal_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* share_parts.h - what is kept between two decisions of a sharing policy; private to share.c (who is
- * owed what), share_solve.c (who should get what) and share_round.c (who gets what now). */
+/* share_parts.h - what is kept between two decisions of a sharing policy; private to share.c (who
+ * is owed what), share_solve.c (who should get what) and share_round.c (who gets what now). */
 #ifndef SCHED_SHARE_PARTS_H
 #define SCHED_SHARE_PARTS_H
 
@@ -19,6 +19,7 @@ struct sched_share_job {
     uint32_t class;
     uint32_t partner; /* id of the job it was granted to share with, or SCHED_JOB_NONE */
     int32_t kind;     /* it was granted, -1: none */
+    bool due;         /* it has a deadline, and the shares keep it */
     double run_s;     /* at the last decision */
     double progress;  /* at the last decision */
     double alone_s;   /* what that progress would have taken on a 1/n share of every kind */
@@ -50,8 +51,10 @@ struct sched_share {
     size_t class_count, class_cap;
     double live[SCHED_KINDS_MAX]; /* GPUs of nodes that are up */
     double price[SCHED_KINDS_MAX];
-    bool unproven; /* the shares may not be the best there are: the solver's certificate failed */
-    double gap;    /* by how much, relative */
+    const char *price_unit;
+    bool price_next; /* not of the objective, but of what comes next */
+    bool unproven;   /* the shares may not be the best there are: the solver's certificate failed */
+    double gap;      /* by how much, relative */
     uint64_t node_changes;
     double now_s; /* of the last decision */
     bool begun;   /* there was one */

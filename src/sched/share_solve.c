@@ -310,10 +310,11 @@ shoal_status sched_share_solve(struct sched_share *s, const void *memory,
     if (st != SHOAL_OK)
         return st;
     memcpy(s->share, r.x, s->count * s->kind_count * sizeof *s->share);
-    /* prices over time keep to one unit: 0 while a top speed sets the value */
-    memset(s->price, 0, sizeof s->price);
-    if (r.priced_unit == sched_objectives[goal->objective].unit)
-        memcpy(s->price, r.price, sizeof s->price);
+    memcpy(s->price, r.price, sizeof s->price);
+    s->price_unit = r.priced_unit;
+    s->price_next = r.priced_unit != sched_objectives[goal->objective].unit;
+    for (size_t i = 0; i < s->count; i++)
+        s->jobs[i].due = isfinite(c.deadline_s[i]) && (r.given_up == NULL || !r.given_up[i]);
     s->unproven = !r.exact;
     s->gap = sched_objective_gap(&r);
     s->stale = false;

@@ -53,7 +53,20 @@ void sched_why_text(const struct sched_why *why, const char *kind,
     case SCHED_WHY_CAPACITY:
         base_buf_printf(out, "asks for %u %s; %u free", why->want, what, why->free);
         break;
-    default: base_buf_puts(out, sched_reason_name((enum sched_reason)why->reason)); break;
+    case SCHED_WHY_DEADLINE_SLACK:
+        base_buf_printf(out, "asks for %u %s; its deadline leaves time to wait", why->want, what);
+        break;
+    case SCHED_WHY_PRICE:
+        base_buf_printf(out, "asks for %u %s; %s price is better spent on other jobs", why->want,
+                        what, why->want == 1 ? "its" : "their");
+        break;
+    case SCHED_WHY_LIMIT:
+        base_buf_printf(out, "asks for %u %s, beyond a limit that is set", why->want, what);
+        return;
+    case SCHED_WHY_HELD: base_buf_puts(out, "held back by its owner"); return;
+    case SCHED_WHY_DEPENDENCY: base_buf_puts(out, "waits for the end of another job"); return;
+    case SCHED_WHY_NONE:
+    case SCHED_WHY_COUNT: base_buf_puts(out, "no reason was given"); return;
     }
     blockers_text(why, name_of, ctx, out);
 }

@@ -96,6 +96,9 @@ static void fill_result(const struct sim_metrics *m, shoal_sim_result *out)
         .decision_ms_p99 = m->decision_ms_p99,
         .share_error = m->share_error,
         .unproven = m->unproven,
+        .solves = m->solves,
+        .deadlines = m->deadlines,
+        .missed = m->missed,
     };
 
     memcpy(out, &full, shared_size(out->struct_size, sizeof full));
@@ -121,6 +124,7 @@ shoal_status shoal_sim_run(shoal_sim *sim, const char *policy, shoal_sim_result 
         opts.sets = choice.sets;
         opts.set_count = choice.set_count;
         opts.round_s = sim->opts.round_s;
+        opts.react_s = sim->opts.react_s;
         opts.restart_s = sim->opts.restart_s;
         opts.lease_s = sim->opts.lease_s;
         opts.node_mtbf_s = sim->opts.node_mtbf_s;

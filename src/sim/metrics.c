@@ -2,7 +2,7 @@
  *
  * Finish-time fairness of a job: rho = completion time / time alone on a 1/n share of the cluster,
  * n being the mean number of live jobs over its life. The share is of every kind it accepts: for N_j
- * GPUs of kind j and a gang of z, the job runs there min(1, N_j / (n z)) of the time, rows scaled so that
+ * GPUs of kind j and a gang of z, the job runs there N_j / (n z) of the time, rows scaled so that
  * no job runs more than all the time (Gavel's "isolated" allocation, OSDI 2020). rho <= 1 for
  * everyone is the sharing incentive of Themis (NSDI 2020). A job that is alone also waits for its
  * first round and pays its first start; the published definitions leave both out, which makes every
@@ -40,8 +40,7 @@ static double histogram_ms(const struct sim_histogram *h, double quantile)
 
 double sim_alone_s(const struct sim_state *s, const struct sim_job *job, double n)
 {
-    double round_s = s->opts->round_s;
-    double ready_s = ceil(job->submit_s / round_s) * round_s - job->submit_s + s->opts->restart_s;
+    double ready_s = sim_start_s(s->opts, job->submit_s) - job->submit_s + s->opts->restart_s;
     double share[SCHED_KINDS_MAX], sum = 0, rate = 0;
 
     for (uint32_t k = 0; k < s->cluster->kind_count; k++) {
@@ -117,6 +116,10 @@ shoal_status sim_metrics_finish(struct sim_state *s)
         wait += (double)j->wait_s;
         last = j->finish_s > last ? j->finish_s : last;
         m->failed += j->outcome == SIM_FAILED;
+        if (isfinite(r->trace->jobs[i].deadline_s)) {
+            m->deadlines++;
+            m->missed += j->outcome == SIM_FAILED || j->finish_s > r->trace->jobs[i].deadline_s;
+        }
         if (j->outcome == SIM_FINISHED) {
             jct[n] = j->finish_s - r->trace->jobs[i].submit_s;
             sum += jct[n++];

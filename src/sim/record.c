@@ -20,10 +20,13 @@ struct sim_recorder {
     const struct base_alloc *alloc;
     double origin_s, step_s;
     uint32_t kinds;
-    /* Value x seconds, per step: busy per kind, waiting, running, prices per kind. */
-    double *sums[2 * SCHED_KINDS_MAX + 2];
+    /* Value x seconds, per step: busy per kind, waiting, running, prices per kind, next prices. */
+    double *sums[3 * SCHED_KINDS_MAX + 2];
     uint32_t series_count; /* without the prices until some are named */
     double price[SCHED_KINDS_MAX];
+    bool next; /* they are of what comes next */
+    const char *unit[2];
+    double held_s[2];
     uint64_t *node_rows, *node_shared; /* rows in use, and in use by two jobs, per node */
     struct sim_segment *segments;
     size_t segment_count, segment_cap;
@@ -112,13 +115,16 @@ static bool last_holder(const struct sim_active *a)
            (a->end_s > b->end_s || (a->end_s == b->end_s && a->job.id > b->job.id));
 }
 
-shoal_status sim_record_prices(struct sim_state *s, const double *prices)
+shoal_status sim_record_prices(struct sim_state *s, const struct sched_plan *plan)
 {
     struct sim_recorder *r = s->recorder;
+    const double *prices = sched_plan_prices(plan);
 
     if (r == NULL || prices == NULL)
         return SHOAL_OK;
-    for (; r->series_count < 2 * r->kinds + 2; r->series_count++) {
+    const char *unit = sched_plan_price_unit(plan, &r->next);
+    r->unit[r->next] = unit != NULL ? unit : r->unit[r->next];
+    for (; r->series_count < 3 * r->kinds + 2; r->series_count++) {
         double *sums = base_calloc(s->alloc, SAMPLES, sizeof *sums);
         if (sums == NULL)
             return base_err_nomem(s->err, "recording the run");
@@ -152,8 +158,12 @@ void sim_record_stretch(struct sim_state *s, double to_s)
         spread(r, k, busy[k], s->now_s, to_s);
     spread(r, r->kinds, (double)s->job_count - running, s->now_s, to_s);
     spread(r, r->kinds + 1, running, s->now_s, to_s);
-    for (uint32_t i = r->kinds + 2; i < r->series_count && s->job_count > 0; i++)
-        spread(r, i, r->price[i - r->kinds - 2], s->now_s, to_s);
+    if (r->series_count > r->kinds + 2 && s->job_count > 0) {
+        uint32_t first = r->kinds + 2 + (r->next ? r->kinds : 0);
+        for (uint32_t k = 0; k < r->kinds; k++)
+            spread(r, first + k, r->price[k], s->now_s, to_s);
+        r->held_s[r->next] += to_s - s->now_s;
+    }
     /* Jobs that ended inside the stretch are taken off again for its rest. */
     for (size_t e = 0; e < s->ended_count; e++) {
         const struct sim_active *a = s->ended[e];
@@ -249,10 +259,16 @@ shoal_status sim_record_finish(struct sim_state *s)
     for (uint32_t k = 0; k < r->kinds; k++) {
         out->busy[k] = take_series(s, r->sums[k], count);
         ok = ok && out->busy[k] != NULL;
-        if (priced)
+        if (priced) {
             out->price[k] = take_series(s, r->sums[r->kinds + 2 + k], count);
-        ok = ok && (!priced || out->price[k] != NULL);
+            out->next[k] = take_series(s, r->sums[2 * r->kinds + 2 + k], count);
+            ok = ok && out->price[k] != NULL && out->next[k] != NULL;
+        }
     }
+    out->price_unit = r->unit[false];
+    out->next_unit = r->unit[true];
+    out->price_s = r->held_s[false];
+    out->next_s = r->held_s[true];
     out->waiting = take_series(s, r->sums[r->kinds], count);
     out->running = take_series(s, r->sums[r->kinds + 1], count);
     if (!ok || out->waiting == NULL || out->running == NULL)

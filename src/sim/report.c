@@ -92,6 +92,8 @@ static void write_setting(const struct sim_report_page *page)
     if (page->opts->round_s > 0)
         base_buf_printf(out, ", a decision every %s",
                         sim_report_duration(page->opts->round_s, text, sizeof text));
+    if (page->opts->react_s > 0)
+        base_buf_puts(out, " and when something happens");
 }
 
 static void fact_open(struct base_buf *out, const char *name)
@@ -145,6 +147,9 @@ static shoal_status write_repeat(const struct sim_report_page *page)
     fact_close(out);
     fact_open(out, "Round");
     base_buf_puts(out, sim_report_duration(page->opts->round_s, text, sizeof text));
+    if (page->opts->react_s > 0)
+        base_buf_printf(out, ", reacts within %s",
+                        sim_report_duration(page->opts->react_s, text, sizeof text));
     fact_close(out);
     fact_open(out, "Seed");
     base_buf_printf(out, "%" PRIu64, page->opts->seed);

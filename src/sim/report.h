@@ -12,6 +12,7 @@ struct sim_report_opts {
     const char *title;   /* NULL: made from the trace */
     uint64_t seed;
     double round_s;
+    double react_s; /* 0: decisions at rounds only */
 };
 
 /* Appends the page to `out`. Results share trace and cluster. SHOAL_E_NOMEM or SHOAL_E_LIMIT from

@@ -247,6 +247,7 @@ double sim_report_metric(enum sim_report_metric metric, const struct sim_metrics
     case SIM_METRIC_BUSY: return m->utilization;
     case SIM_METRIC_AVG_WAIT: return m->avg_wait_s;
     case SIM_METRIC_RESTARTS: return (double)m->restarts;
+    case SIM_METRIC_MISSED: return m->deadlines > 0 ? (double)m->missed : NAN;
     case SIM_METRIC_COST: return m->cost_usd;
     case SIM_METRIC_DECISION: return m->decision_ms_p50;
     }

@@ -81,11 +81,13 @@ enum sim_report_metric {
     SIM_METRIC_BUSY,
     SIM_METRIC_AVG_WAIT,
     SIM_METRIC_RESTARTS,
+    SIM_METRIC_MISSED,
     SIM_METRIC_COST,
     SIM_METRIC_DECISION
 };
 
-/* NAN where it means nothing: completion times and fairness when no job finished. */
+/* NAN where it means nothing: completion times and fairness when no job finished, missed deadlines
+ * when no job has one. */
 double sim_report_metric(enum sim_report_metric metric, const struct sim_metrics *m);
 /* `more`: more is better. */
 struct sim_report_rank sim_report_rank_by(const struct sim_report_page *page,

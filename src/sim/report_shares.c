@@ -1,8 +1,9 @@
 /* report_shares.c - policies that solve for shares: what one more GPU of a kind would be worth over
  * time, and what jobs were promised against what they got.
  *
- * Prices have the unit of the policy's objective, which differs from policy to policy, so a chart shows
- * them against their mean over all GPUs and the whole run: 1 is the average GPU. Of shares the page
+ * Prices have the unit of the policy's objective, which differs from policy to policy, or of what it
+ * looks at next while GPUs cannot better that. So a chart shows them against their mean over all GPUs
+ * and all the time in that unit with live jobs: 1 is the average GPU. Of shares the page
  * counts finished jobs. What a job received of a kind beyond its promise does not make up for another
  * kind: promised time that was received is the smaller of the two, kind by kind, and the rest is the
  * gap. Policies that name no prices, or promise no shares, have no such panel.
@@ -67,37 +68,94 @@ static void kind_head(const struct sim_report_page *page, const char *first)
 
 /* ---- prices ---- */
 
-struct prices {
-    const struct sim_series *series;
-    double mean;                     /* of all GPUs over the run */
-    double of_kind[SCHED_KINDS_MAX]; /* means over the run, relative to `mean` */
+/* One of the two units that prices come in. */
+struct priced {
+    const char *unit;
+    float *const *of; /* (kinds) series */
+    double held_s;    /* how long prices were in this unit */
+    double mean;      /* of all GPUs over that time; 0: none had a price */
 };
 
-/* Between two times, relative to the mean; NAN past the end. Prices below 0 are none. */
+struct prices {
+    const struct sim_series *series;
+    struct priced own, next;
+    double of_kind[SCHED_KINDS_MAX]; /* means over the time with prices, relative to the means */
+};
+
+/* Between two times; NAN past the end. Prices below 0 are none. */
+static double raw_between(const struct prices *p, const struct priced *of, uint32_t kind,
+                          double from_s, double to_s)
+{
+    double price =
+        of->of[kind] != NULL ? sim_report_mean(p->series, of->of[kind], from_s, to_s) : 0;
+    return isnan(price) ? price : isinf(price) ? 0 : fmax(0, price);
+}
+
+/* The same relative to the mean. */
 static double price_between(const struct prices *p, uint32_t kind, double from_s, double to_s)
 {
-    double price = sim_report_mean(p->series, p->series->price[kind], from_s, to_s) / p->mean;
-    return isnan(price) ? price : isinf(price) ? 0 : fmax(0, price);
+    double price = 0;
+    if (p->own.mean > 0)
+        price += raw_between(p, &p->own, kind, from_s, to_s) / p->own.mean;
+    if (p->next.mean > 0)
+        price += raw_between(p, &p->next, kind, from_s, to_s) / p->next.mean;
+    return price;
+}
+
+static double mean_of(const struct sim_report_page *page, const struct prices *p,
+                      const struct priced *of, double span_s)
+{
+    double sum = 0, gpus = 0;
+    for (uint32_t k = 0; k < page->cluster->kind_count; k++) {
+        double price = raw_between(p, of, k, 0, span_s);
+        sum += isfinite(price) ? price * page->cluster->kinds[k].gpus : 0;
+        gpus += page->cluster->kinds[k].gpus;
+    }
+    double mean = of->held_s > 0 ? sum / fmax(1, gpus) * span_s / of->held_s : 0;
+    return mean > 0 && isfinite(mean) ? mean : 0;
 }
 
 /* False when no GPU ever had a price. */
 static bool measure_prices(const struct sim_report_page *page, const struct sim_result *result,
                            struct prices *p)
 {
-    double sum = 0, gpus = 0, span_s = result->series.step_s * (double)result->series.count;
-    *p = (struct prices){.series = &result->series, .mean = 1};
-    for (uint32_t k = 0; k < page->cluster->kind_count; k++) {
-        double price = price_between(p, k, 0, span_s);
-        p->of_kind[k] = isfinite(price) ? price : 0;
-        sum += p->of_kind[k] * page->cluster->kinds[k].gpus;
-        gpus += page->cluster->kinds[k].gpus;
-    }
-    p->mean = sum / fmax(1, gpus);
-    if (!(p->mean > 0) || !isfinite(p->mean))
+    const struct sim_series *series = &result->series;
+    double span_s = series->step_s * (double)series->count;
+    *p = (struct prices){
+        .series = series,
+        .own = {.unit = series->price_unit, .of = series->price, .held_s = series->price_s},
+        .next = {.unit = series->next_unit, .of = series->next, .held_s = series->next_s},
+    };
+    p->own.mean = mean_of(page, p, &p->own, span_s);
+    p->next.mean = mean_of(page, p, &p->next, span_s);
+    if (p->own.mean == 0 && p->next.mean == 0)
         return false;
-    for (uint32_t k = 0; k < page->cluster->kind_count; k++)
-        p->of_kind[k] /= p->mean;
+    double held_s = p->own.held_s + p->next.held_s;
+    for (uint32_t k = 0; k < page->cluster->kind_count; k++) {
+        double price = price_between(p, k, 0, span_s) * span_s / held_s;
+        p->of_kind[k] = isfinite(price) ? price : 0;
+    }
     return true;
+}
+
+/* "4 GPUs of average speed" */
+static void put_price(struct base_buf *out, const struct priced *of)
+{
+    base_buf_printf(out, "%.3g %s", of->mean, of->unit != NULL ? of->unit : "");
+}
+
+static void say_mean(const struct sim_report_page *page, const struct prices *p)
+{
+    struct base_buf *out = page->out;
+    char text[64];
+    base_buf_puts(out, "; 1 is the mean of all, ");
+    put_price(out, p->own.mean > 0 ? &p->own : &p->next);
+    if (p->own.mean == 0 || p->next.mean == 0)
+        return;
+    base_buf_printf(
+        out, "; %s of the time GPUs cannot better that, and it is ",
+        sim_report_percent(p->next.held_s / (p->own.held_s + p->next.held_s), text, sizeof text));
+    put_price(out, &p->next);
 }
 
 static void price_line(const struct sim_report_page *page, const struct prices *p, uint32_t kind,
@@ -208,15 +266,13 @@ static void price_panel(const struct sim_report_page *page, size_t index, size_t
     base_buf_puts(page->out,
                   "<span class=\"dim small\">what one more GPU of a kind would be worth");
     if (any)
-        base_buf_printf(page->out, "; 1 is the mean of all, %.3g in the unit of the objective",
-                        p.mean);
+        say_mean(page, &p);
     base_buf_puts(page->out, "</span></div>\n");
     if (any)
         price_chart(page, result, &p, points_max, lines);
     else
-        base_buf_puts(
-            page->out,
-            "<p>Nothing, at any time: one more would not have changed the objective.</p>");
+        base_buf_puts(page->out,
+                      "<p>Nothing, at any time: one more would not have bettered anything.</p>");
     sim_report_panel_close(page->out);
 }
 

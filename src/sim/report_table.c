@@ -30,6 +30,7 @@ static const struct column {
     {"busy", "share of GPU time that was held", SIM_METRIC_BUSY, SHARE, true},
     {"avg wait", "mean time without GPUs", SIM_METRIC_AVG_WAIT, DURATION, false},
     {"restarts", "starts of a job after its first", SIM_METRIC_RESTARTS, COUNT, false},
+    {"missed", "jobs that did not end by their deadline", SIM_METRIC_MISSED, COUNT, false},
     {"cost", "price of the GPU time held", SIM_METRIC_COST, USD, false},
     {"decision", "median time of one decision", SIM_METRIC_DECISION, MS, false},
 };
@@ -45,7 +46,10 @@ static const char *format_value(const struct column *column, double value,
         snprintf(buf, size, value < 99.95 ? "%.2f" : "%.0f", value);
         return buf;
     case SHARE: return sim_report_percent(value, buf, size);
-    case COUNT: return base_format_count((uint64_t)value, buf, size);
+    case COUNT:
+        if (!isfinite(value))
+            break;
+        return base_format_count((uint64_t)value, buf, size);
     case USD: return sim_report_usd(value, buf, size);
     case MS: return sim_report_ms(value, buf, size);
     }
@@ -110,7 +114,9 @@ void sim_report_comparison(const struct sim_report_page *page)
         struct ranked *r = &ranked[c];
         r->rank = sim_report_rank_by(page, columns[c].metric, columns[c].more);
         r->unit = sim_report_unit_for((double[]){r->rank.best_value, r->rank.worst_value}, 2);
-        r->shown = columns[c].format != USD || r->rank.valid > 0;
+        bool may_lack =
+            columns[c].metric == SIM_METRIC_COST || columns[c].metric == SIM_METRIC_MISSED;
+        r->shown = !may_lack || r->rank.valid > 0;
     }
     sim_report_panel_open(
         out, "cmp", page->count > 1 ? "Policies side by side" : "In numbers",
@@ -152,7 +158,7 @@ static const struct reason {
      "decisions are made once per round; the next one looks at it"},
     {SCHED_WHY_LIMIT, 5, "limit", "a limit was reached"},
     {SCHED_WHY_DEADLINE_SLACK, 6, "deadline slack", "its deadline leaves time"},
-    {SCHED_WHY_PRICE, 6, "price", "waits for a lower price"},
+    {SCHED_WHY_PRICE, 6, "price", "the price of the GPUs is better spent on other jobs"},
     {SCHED_WHY_HELD, 6, "held", "held back by its owner"},
     {SCHED_WHY_DEPENDENCY, 6, "dependency", "waits for another job"},
     {SCHED_WHY_IMPOSSIBLE, 6, "impossible", "asks for more at once than this cluster has"},

@@ -304,7 +304,8 @@ static void say_waiting(const struct sim_report_page *page)
         {SCHED_WHY_LOCALITY, "for GPUs that are close together"},
         {SCHED_WHY_FAIR_SHARE, "because jobs that come first under the policy hold the GPUs"},
         {SCHED_WHY_CAPACITY, "because no usable GPU is free"},
-        {SCHED_WHY_PRICE, "for a lower price"},
+        {SCHED_WHY_DEADLINE_SLACK, "because deadlines leave time"},
+        {SCHED_WHY_PRICE, "because the price of GPUs is better spent on other jobs"},
         {SCHED_WHY_LIMIT, "because of a limit"},
     };
     const struct sim_metrics *m = &page->results[page->lead]->metrics;
@@ -323,6 +324,38 @@ static void say_waiting(const struct sim_report_page *page)
     base_buf_puts(page->out, ", ");
     put_percent(page, share);
     base_buf_printf(page->out, " of the waiting is %s. ", rows[top].text);
+}
+
+/* "Of 40 deadlines cost-slo misses 2, cost 17." */
+static void say_deadlines(const struct sim_report_page *page)
+{
+    struct sim_report_rank missed = sim_report_rank_by(page, SIM_METRIC_MISSED, false);
+    struct base_buf *out = page->out;
+    char text[64];
+    if (missed.valid == 0)
+        return;
+    uint64_t deadlines = page->results[missed.best]->metrics.deadlines;
+    if (missed.worst_value < 1) {
+        base_buf_puts(out, "All deadlines are kept");
+        base_buf_puts(out, page->count > 1 ? " under every policy. " : ". ");
+        return;
+    }
+    base_buf_printf(out, "Of %s deadline%s, ", base_format_count(deadlines, text, sizeof text),
+                    deadlines == 1 ? "" : "s");
+    bold_policy(page, missed.best);
+    base_buf_printf(out, " misses %s",
+                    missed.best_value < 1
+                        ? "none"
+                        : base_format_count((uint64_t)missed.best_value, text, sizeof text));
+    if (missed.worst_value > missed.best_value) {
+        base_buf_puts(out, ", ");
+        bold_policy(page, missed.worst);
+        base_buf_printf(out, " %s",
+                        base_format_count((uint64_t)missed.worst_value, text, sizeof text));
+    } else if (page->count > 1) {
+        base_buf_puts(out, ", as does every policy");
+    }
+    base_buf_puts(out, ". ");
 }
 
 static void say_cost(const struct sim_report_page *page)
@@ -371,6 +404,7 @@ void sim_report_findings(const struct sim_report_page *page)
     say_cluster(page);
     say_waiting(page);
     say_restarts(page);
+    say_deadlines(page);
     say_cost(page);
     say_left_out(page);
     base_buf_puts(page->out, "</p></section>\n");

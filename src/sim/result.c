@@ -15,6 +15,7 @@ void sim_result_free(struct sim_result *result)
     for (size_t k = 0; k < SCHED_KINDS_MAX; k++) {
         base_free(alloc, result->series.busy[k]);
         base_free(alloc, result->series.price[k]);
+        base_free(alloc, result->series.next[k]);
     }
     base_free(alloc, result->series.waiting);
     base_free(alloc, result->series.running);

@@ -42,11 +42,16 @@ struct sim_metrics {
         lost_gpu_s;  /* held but wasted: restarts after the first start, work lost to failures, and
                            all work of jobs that gave up */
     double cost_usd; /* NAN when a kind used has no price */
-    uint64_t rounds, restarts, job_rounds; /* job_rounds: sum over rounds of live jobs */
+    uint64_t rounds; /* decisions, those between rounds included */
+    uint64_t solves; /* decisions at which the policy solved for shares */
+    uint64_t restarts, job_rounds; /* job_rounds: sum over decisions of live jobs */
     double decision_ms_p50, decision_ms_p99, decision_s;
     double wall_s, cpu_s;
     uint64_t node_failures, job_failures;
     uint32_t worst_rho_job; /* index into the trace's jobs, SIM_NONE */
+    /* Jobs that have a deadline, and those of them that did not finish by it. Rejected ones are left
+     * out, failed ones have missed it. */
+    uint64_t deadlines, missed;
     /* Mean over finished jobs of sum_k |wanted - received| / sum_k (wanted + received): 0, every job
      * got the time it was promised on each kind; 1, none got any of it. NAN: the policy promises no
      * shares, or they were not kept. */
@@ -64,9 +69,12 @@ struct sim_series {
     float *busy[SCHED_KINDS_MAX]; /* GPUs held, per kind */
     float *waiting;               /* jobs */
     float *running;               /* jobs */
-    /* What one more GPU of the kind would be worth to the policy's objective, in its unit; 0 while no
-     * job is live. All NULL: the policy names no prices. */
-    float *price[SCHED_KINDS_MAX];
+    /* What one more GPU of the kind would be worth to the policy's objective, in its unit; while that
+     * cannot be bettered, `next` says what it would be worth to what the policy looks at next. 0 while
+     * the other holds or no job is live. All NULL: the policy names no prices. */
+    float *price[SCHED_KINDS_MAX], *next[SCHED_KINDS_MAX];
+    const char *price_unit, *next_unit; /* NULL: never named */
+    double price_s, next_s;             /* how long such prices held, with live jobs */
 };
 
 /* A job on one node, in seconds since origin_s: `rows` are the GPU rows of the node it is drawn on. */

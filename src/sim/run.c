@@ -1,14 +1,15 @@
 /* run.c - the loop of the simulator: arrivals, rounds, carrying out plans.
  *
- * Time moves from instant to instant: the next round, or a node failing or coming back before it.
+ * Time moves from instant to instant: the next round, or before it a node failing or coming back,
+ * or a decision that does not wait for the round because something happened (react_s, see run.h).
  * Between two instants jobs only make progress (advance.c); jobs that end inside the stretch are
- * taken out in order of time, their GPUs are free again at the next round. A round shows the policy
- * a snapshot, times the decision and carries out the plan: first everyone who loses or changes
- * places lets go, then the others start. When no job is live the loop jumps to the round at or
- * after the next arrival.
+ * taken out in order of time, their GPUs are free again at the next decision. A decision shows the
+ * policy a snapshot, times it and carries out the plan: first everyone who loses or changes places
+ * lets go, then the others start. When no job is live the loop jumps to the round at or after the
+ * next arrival.
  *
- * Cost per round: O(live jobs) here plus the policy's own. Memory: one row per job of the trace for
- * results, and one sim_active per live job, recycled. */
+ * Cost per decision: O(live jobs) here plus the policy's own. Memory: one row per job of the trace
+ * for results, and one sim_active per live job, recycled. */
 #include "sim/state.h"
 
 #include "base/assert.h"
@@ -288,13 +289,14 @@ static shoal_status decide(struct sim_state *s)
                         s->now_s, shoal_status_text(st));
     m->rounds++;
     m->job_rounds += s->job_count;
+    m->solves += sched_plan_solved(s->plan);
 
     double gap = 0;
     m->unproven += sched_plan_unproven(s->plan, &gap);
     m->unproven_gap = fmax(m->unproven_gap, gap);
     st = sim_shares_decided(s);
     if (st == SHOAL_OK)
-        st = sim_record_prices(s, sched_plan_prices(s->plan));
+        st = sim_record_prices(s, s->plan);
     if (st == SHOAL_OK)
         st = sim_carry_out(s);
     for (size_t i = 0; i < s->job_count && st == SHOAL_OK && s->recorder != NULL; i++) {
@@ -351,9 +353,70 @@ static shoal_status check_gain(struct sim_state *s)
 
 /* ---- the run ---- */
 
+double sim_start_s(const struct sim_opts *opts, double submit_s)
+{
+    double round_s = ceil(submit_s / opts->round_s) * opts->round_s;
+    double look_s = fmax(submit_s, round_s - opts->round_s + opts->react_s);
+
+    return opts->react_s > 0 && look_s + opts->react_s <= round_s ? look_s : round_s;
+}
+
 static bool stopped(const struct sim_state *s)
 {
     return s->opts->stop != NULL && atomic_load_explicit(s->opts->stop, memory_order_relaxed);
+}
+
+/* When something may happen next that the policy should hear of: a job arrives, or a running one
+ * comes to its end, to a failure, or as far as its speed is known. Later than now, if by a hair:
+ * rounding may have left a job that short of it. */
+static double next_news_s(const struct sim_state *s)
+{
+    double in_s = INFINITY, hair_s = 1e-12 * (1 + fabs(s->now_s));
+
+    for (size_t i = 0; i < s->job_count; i++) {
+        const struct sim_active *a = sim_active_of(s->jobs[i]);
+        if (!sim_running(a))
+            continue;
+        double left_s = a->rate > 0 ? (a->until - a->job.progress) / a->rate : INFINITY;
+        in_s = fmin(in_s, fmin(a->restart_left_s + left_s, a->fail_at_run_s - a->job.run_s));
+    }
+    double at_s = s->now_s + fmax(in_s, hair_s);
+    return s->next_arrival < s->trace->job_count
+               ? fmin(at_s, s->trace->jobs[s->next_arrival].submit_s)
+               : at_s;
+}
+
+/* What comes before the round at `round_s`: node events, and decisions that do not wait for it. */
+static shoal_status until_round(struct sim_state *s, double round_s)
+{
+    double react_s = s->opts->react_s;
+    double looked_s = fmax(s->now_s, round_s - s->opts->round_s); /* rounds pass while none live */
+    bool news = false;                                            /* that no decision has seen */
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && !stopped(s)) {
+        double fault_s = sim_faults_next_s(s), look_s = INFINITY;
+        if (react_s > 0)
+            look_s = fmax(news ? s->now_s : next_news_s(s), looked_s + react_s);
+        bool looks = look_s + react_s <= round_s;
+        if (fault_s <= (looks ? look_s : round_s)) {
+            st = step_to(s, fault_s);
+            if (st == SHOAL_OK)
+                st = sim_faults_apply(s);
+            news = true;
+        } else if (looks) {
+            size_t came = s->next_arrival;
+            st = step_to(s, look_s);
+            news = news || s->next_arrival != came || s->ended_count > 0;
+            if (st == SHOAL_OK && news && s->job_count > 0)
+                st = decide(s);
+            looked_s = news ? look_s : looked_s;
+            news = false;
+        } else {
+            break;
+        }
+    }
+    return st;
 }
 
 static shoal_status loop(struct sim_state *s)
@@ -370,11 +433,7 @@ static shoal_status loop(struct sim_state *s)
             sim_faults_skip(s, s->trace->jobs[s->next_arrival].submit_s);
         }
         double next_s = k * round_s;
-        while (st == SHOAL_OK && sim_faults_next_s(s) <= next_s && !stopped(s)) {
-            st = step_to(s, sim_faults_next_s(s));
-            if (st == SHOAL_OK)
-                st = sim_faults_apply(s);
-        }
+        st = until_round(s, next_s);
         if (st == SHOAL_OK && stopped(s))
             st = base_err(s->err, SHOAL_E_CANCELLED, "stopped");
         if (st == SHOAL_OK)
@@ -410,7 +469,11 @@ static shoal_status apply_sets(struct sim_state *s)
         if (st != SHOAL_OK)
             return st;
     }
-    return p->check != NULL ? p->check(s->memory, s->err) : SHOAL_OK;
+    struct sched_setting setting = {.cluster = s->cluster,
+                                    .group_name = group_name,
+                                    .group_ctx = s,
+                                    .group_count = s->trace->groups.map.count};
+    return p->check != NULL ? p->check(s->memory, &setting, s->err) : SHOAL_OK;
 }
 
 static void label(struct sim_result *r, const struct sim_opts *opts)
@@ -545,6 +608,11 @@ static shoal_status check_opts(const struct sim_opts *o, const struct sim_trace 
     if (!(o->round_s >= ROUND_MIN_S && o->round_s <= ROUND_MAX_S))
         return base_err(err, SHOAL_E_INVAL, "a round takes between %g and %g seconds, not %g",
                         ROUND_MIN_S, ROUND_MAX_S, o->round_s);
+    if (o->react_s != 0 && !(o->react_s >= ROUND_MIN_S && o->react_s <= o->round_s))
+        return base_err(
+            err, SHOAL_E_INVAL,
+            "a reaction takes between %g seconds and a round (%g), or 0 for none, not %g",
+            ROUND_MIN_S, o->round_s, o->react_s);
     if (!some_time(o->restart_s) || !some_time(o->lease_s) || !some_time(o->checkpoint_s))
         return base_err(err, SHOAL_E_INVAL,
                         "restart, lease and checkpoint times are finite and not negative");

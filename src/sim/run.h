@@ -1,7 +1,14 @@
 /* run.h - replay a trace under one policy in virtual time.
  *
  * Same trace, cluster, options and seed: same events, byte for byte. Reads the trace and cluster,
- * writes only its own memory; any number of runs may go on in parallel on different threads. */
+ * writes only its own memory; any number of runs may go on in parallel on different threads.
+ *
+ * When the policy decides. At every round while a job is live; rounds begin at multiples of
+ * round_s. With react_s also between them, once something happened: a job arrived, ended or failed,
+ * a node went or came back. Such a decision is made then and there, but never sooner than react_s
+ * after the round or decision before it, nor when a round is less than react_s away: the round is
+ * enough then. So no two decisions are closer together than react_s, and what happens is decided on
+ * within react_s, or at a round less than 2 react_s away. With react_s = round_s all is as with 0. */
 #ifndef SIM_RUN_H
 #define SIM_RUN_H
 
@@ -18,8 +25,9 @@ struct sim_opts {
     const char *const *sets; /* "key=value" knobs: the policy's and the placement's */
     size_t set_count;
     double round_s;   /* 60; from 1e-3 to 1e7 */
+    double react_s;   /* from 1e-3 to round_s, or 0: decisions at rounds only; 0 */
     double restart_s; /* seconds a job needs after a start or move before it makes progress; 30 */
-    double lease_s;   /* a job placed is not moved for this long; 0: until the next round */
+    double lease_s;   /* a job placed is not moved for this long; 0: until the next decision */
     double interference; /* share of speed lost by jobs that span nodes and share one with another
                             such job */
     double node_mtbf_s, node_repair_s; /* per node, exponential; 0: nodes do not fail */

@@ -155,6 +155,8 @@ SHOAL_MUST_USE shoal_status sim_carry_out(struct sim_state *s);
 
 /* run.c: the job lets go of its GPUs at `when_s`. */
 void sim_release(struct sim_state *s, struct sim_active *a, double when_s);
+/* When a job that nobody is in the way of starts: at a round, or before it with react_s. */
+double sim_start_s(const struct sim_opts *opts, double submit_s);
 /* Falls back to the last checkpoint. */
 void sim_rollback(struct sim_state *s, struct sim_active *a);
 
@@ -176,8 +178,8 @@ void sim_recorder_free(struct sim_recorder *r);
 /* Once the partners of all starting jobs are known. */
 void sim_record_start(struct sim_state *s, struct sim_active *a);
 void sim_record_stop(struct sim_state *s, struct sim_active *a, double when_s);
-/* What the policy says of prices, after each decision; NULL: nothing, the last ones hold. */
-SHOAL_MUST_USE shoal_status sim_record_prices(struct sim_state *s, const double *prices);
+/* What the policy says of prices, after each decision; where it says nothing, the last ones hold. */
+SHOAL_MUST_USE shoal_status sim_record_prices(struct sim_state *s, const struct sched_plan *plan);
 /* State of the cluster holds from now_s to to_s. */
 void sim_record_stretch(struct sim_state *s, double to_s);
 SHOAL_MUST_USE shoal_status sim_record_finish(struct sim_state *s);

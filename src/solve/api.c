@@ -1,48 +1,20 @@
 /* api.c - the public solver (shoal/solve.h) over sched/objective.h.
  *
  * What it adds: defaults for arrays that are left out, the root of the entities, classes for pairs,
- * rows that stand for several jobs spread out where single jobs matter, and what is to be said of
- * each job. Arrays it makes live in one arena until the next call. Tests:
+ * rows that stand for several jobs spread out where single jobs matter; and what is to be said of
+ * each job (answer.c). Arrays it makes live in one arena until the next call. Tests:
  * tests/unit/solve/test_api.c. */
-#include "shoal/solve.h"
+#include "solve/call.h"
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "env/env.h"
-#include "sched/objective.h"
 #include <math.h>
 #include <string.h>
 
 _Static_assert((int)SHOAL_SOLVE_KINDS_MAX == (int)NUM_KINDS_MAX, "one limit of kinds");
 _Static_assert((int)SHOAL_SOLVE_PAIR_JOBS_MAX == (int)NUM_PAIRS_GROUPS_MAX, "one limit of classes");
 _Static_assert(SHOAL_SOLVE_TOP == NUM_TREE_NONE, "one word for no parent");
-
-enum { SPREAD_MAX = 1000000 }; /* jobs, when rows are spread out */
-
-/* A speed this close to the fastest is the fastest. */
-static const double TOP_SLACK = 1e-9;
-/* What rounding may leave between value and bound, or of time and GPUs that are not there, before
- * an answer no longer counts as proven. */
-static const double PROOF_SLACK = 1e-6;
-
-struct shoal_solver {
-    shoal_env *env;
-    uint32_t threads;
-    struct num_team team;
-    struct sched_objective_solver *inner;
-    struct base_arena arena; /* of one call */
-};
-
-/* One call. */
-struct call {
-    shoal_solver *s;
-    shoal_solve_problem p; /* as given; fields the caller's header did not have are 0 */
-    struct sched_objective_input in;
-    size_t job_count;    /* rows, or single jobs when they are spread out */
-    const uint32_t *row; /* of each job; NULL: job i is row i */
-};
 
 const char *shoal_solve_objective(size_t index)
 {
@@ -97,26 +69,11 @@ static shoal_status nomem(shoal_err *err)
     return base_err_nomem(err, "solving a problem");
 }
 
-static void *array(struct call *c, size_t count, size_t size)
-{
-    return base_arena_calloc(&c->s->arena, count == 0 ? 1 : count, size);
-}
-
 /* ---- rows ---- */
 
-static size_t row_of(const struct call *c, size_t job)
-{
-    return c->row == NULL ? job : c->row[job];
-}
-
-static double count_of(const struct call *c, size_t row)
-{
-    return c->p.count == NULL ? 1 : c->p.count[row];
-}
-
-/* Where rows must become single jobs: who shares with whom, and who comes first in a fifo entity, is
- * a matter of jobs. */
-static bool must_spread(const struct call *c, enum sched_objective objective)
+/* Where rows must become single jobs: who shares with whom, and who comes first in a fifo entity,
+ * is a matter of jobs. */
+static bool must_spread(const struct solve_call *c, enum sched_objective objective)
 {
     const shoal_solve_problem *p = &c->p;
 
@@ -130,26 +87,27 @@ static bool must_spread(const struct call *c, enum sched_objective objective)
     return false;
 }
 
-static shoal_status spread_rows(struct call *c, shoal_err *err)
+static shoal_status spread_rows(struct solve_call *c, shoal_err *err)
 {
     size_t total = 0;
 
     for (size_t i = 0; i < c->p.job_count && c->p.count != NULL; i++) {
         double count = c->p.count[i];
-        if (!(count >= 1 && count <= SPREAD_MAX && count == floor(count)))
+        if (!(count >= 1 && count == floor(count)))
             return base_err(err, SHOAL_E_INVAL,
                             "job %zu: with pairs or fifo entities a row stands for a whole number "
-                            "of jobs up to %d, not %g",
-                            i, SPREAD_MAX, count);
-        total += (size_t)count;
-        if (total > SPREAD_MAX)
+                            "of jobs, not %.15g",
+                            i, count);
+        if (count > (double)(SHOAL_SOLVE_SINGLE_JOBS_MAX - total))
             return base_err(err, SHOAL_E_LIMIT,
-                            "with pairs or fifo entities at most %d jobs can be solved for",
-                            SPREAD_MAX);
+                            "job %zu: with pairs or fifo entities there can be %d jobs in all, and "
+                            "with this one of count %.15g there are more",
+                            i, SHOAL_SOLVE_SINGLE_JOBS_MAX, count);
+        total += (size_t)count;
     }
     if (total == c->p.job_count || c->p.count == NULL)
         return SHOAL_OK;
-    uint32_t *row = array(c, total, sizeof *row);
+    uint32_t *row = solve_call_array(c, total, sizeof *row);
     if (row == NULL)
         return nomem(err);
     for (size_t i = 0, at = 0; i < c->p.job_count; i++)
@@ -161,21 +119,21 @@ static shoal_status spread_rows(struct call *c, shoal_err *err)
 }
 
 /* (jobs, width) of what is given for rows. NULL on want of memory, or when nothing is given. */
-static const double *by_job(struct call *c, const double *given, size_t width)
+static const double *by_job(struct solve_call *c, const double *given, size_t width)
 {
     if (given == NULL || c->row == NULL)
         return given;
-    double *out = array(c, c->job_count * width, sizeof *out);
+    double *out = solve_call_array(c, c->job_count * width, sizeof *out);
     for (size_t i = 0; out != NULL && i < c->job_count; i++)
-        memcpy(out + i * width, given + row_of(c, i) * width, width * sizeof *out);
+        memcpy(out + i * width, given + solve_call_row(c, i) * width, width * sizeof *out);
     return out;
 }
 
 /* ---- what is left out ---- */
 
-static const double *ones(struct call *c)
+static const double *ones(struct solve_call *c)
 {
-    double *out = array(c, c->job_count, sizeof *out);
+    double *out = solve_call_array(c, c->job_count, sizeof *out);
 
     for (size_t i = 0; out != NULL && i < c->job_count; i++)
         out[i] = 1;
@@ -183,33 +141,33 @@ static const double *ones(struct call *c)
 }
 
 /* Only jobs with a deadline need to say what is left. */
-static const double *left_where_due(struct call *c, const double *left)
+static const double *left_where_due(struct solve_call *c, const double *left)
 {
     const double *deadline_s = c->in.deadline_s;
     double *out;
 
     if (left == NULL || deadline_s == NULL)
         return left;
-    out = array(c, c->job_count, sizeof *out);
+    out = solve_call_array(c, c->job_count, sizeof *out);
     for (size_t i = 0; out != NULL && i < c->job_count; i++)
         out[i] = deadline_s[i] == (double)INFINITY ? 1 : left[i];
     return out;
 }
 
 /* Kinds without GPUs need no price. */
-static const double *prices_where_due(struct call *c)
+static const double *prices_where_due(struct solve_call *c)
 {
     double *out;
 
     if (c->p.usd_h == NULL)
         return NULL;
-    out = array(c, c->p.kind_count, sizeof *out);
+    out = solve_call_array(c, c->p.kind_count, sizeof *out);
     for (uint32_t k = 0; out != NULL && k < c->p.kind_count; k++)
         out[k] = c->p.capacity[k] > 0 ? c->p.usd_h[k] : 1;
     return out;
 }
 
-static shoal_status fill_jobs(struct call *c, enum sched_objective objective, shoal_err *err)
+static shoal_status fill_jobs(struct solve_call *c, enum sched_objective objective, shoal_err *err)
 {
     struct sched_objective_input *in = &c->in;
     const shoal_solve_problem *p = &c->p;
@@ -250,7 +208,7 @@ static shoal_status fill_jobs(struct call *c, enum sched_objective objective, sh
 
 /* ---- entities ---- */
 
-static shoal_status fill_tree(struct call *c, shoal_err *err)
+static shoal_status fill_tree(struct solve_call *c, shoal_err *err)
 {
     const shoal_solve_problem *p = &c->p;
 
@@ -258,8 +216,8 @@ static shoal_status fill_tree(struct call *c, shoal_err *err)
         return SHOAL_OK;
     if (p->entities == NULL || (p->entity == NULL && c->job_count > 0))
         return base_err(err, SHOAL_E_INVAL, "with entities every job needs one");
-    struct num_tree_node *nodes = array(c, (size_t)p->entity_count + 1, sizeof *nodes);
-    uint32_t *job_node = array(c, c->job_count, sizeof *job_node);
+    struct num_tree_node *nodes = solve_call_array(c, (size_t)p->entity_count + 1, sizeof *nodes);
+    uint32_t *job_node = solve_call_array(c, c->job_count, sizeof *job_node);
     if (nodes == NULL || job_node == NULL)
         return nomem(err);
     nodes[0] = (struct num_tree_node){.parent = NUM_TREE_NONE, .weight = 1};
@@ -273,10 +231,10 @@ static shoal_status fill_tree(struct call *c, shoal_err *err)
                                               .fifo = p->entities[e].fifo != 0};
     }
     for (size_t i = 0; i < c->job_count; i++) {
-        uint32_t entity = p->entity[row_of(c, i)];
+        uint32_t entity = p->entity[solve_call_row(c, i)];
         if (entity >= p->entity_count)
             return base_err(err, SHOAL_E_INVAL, "job %zu: entity %u does not exist, there are %u",
-                            row_of(c, i), entity, p->entity_count);
+                            solve_call_row(c, i), entity, p->entity_count);
         job_node[i] = entity + 1;
     }
     c->in.tree =
@@ -295,8 +253,8 @@ static shoal_status too_many_classes(shoal_err *err)
 }
 
 /* A class for each row in a pair, and one for all other rows that are alike. */
-static shoal_status classes_of_rows(struct call *c, uint32_t *class_of, struct base_map *alike,
-                                    shoal_err *err)
+static shoal_status classes_of_rows(struct solve_call *c, uint32_t *class_of,
+                                    struct base_map *alike, shoal_err *err)
 {
     const shoal_solve_problem *p = &c->p;
     double key[1 + SHOAL_SOLVE_KINDS_MAX];
@@ -333,11 +291,11 @@ static shoal_status classes_of_rows(struct call *c, uint32_t *class_of, struct b
     return SHOAL_OK;
 }
 
-static shoal_status pair_rates(struct call *c, const uint32_t *class_of, shoal_err *err)
+static shoal_status pair_rates(struct solve_call *c, const uint32_t *class_of, shoal_err *err)
 {
     const shoal_solve_problem *p = &c->p;
     size_t classes = c->in.class_count;
-    float *rates = array(c, p->kind_count * classes * classes, sizeof *rates);
+    float *rates = solve_call_array(c, p->kind_count * classes * classes, sizeof *rates);
 
     if (rates == NULL)
         return nomem(err);
@@ -362,13 +320,13 @@ static shoal_status pair_rates(struct call *c, const uint32_t *class_of, shoal_e
     return SHOAL_OK;
 }
 
-static shoal_status fill_pairs(struct call *c, shoal_err *err)
+static shoal_status fill_pairs(struct solve_call *c, shoal_err *err)
 {
     const shoal_solve_problem *p = &c->p;
     struct base_map alike;
 
-    uint32_t *row_class = array(c, p->job_count, sizeof *row_class);
-    uint32_t *class_of = array(c, c->job_count, sizeof *class_of);
+    uint32_t *row_class = solve_call_array(c, p->job_count, sizeof *row_class);
+    uint32_t *class_of = solve_call_array(c, c->job_count, sizeof *class_of);
     if (row_class == NULL || class_of == NULL)
         return nomem(err);
     memset(row_class, 0xff, p->job_count * sizeof *row_class);
@@ -378,194 +336,9 @@ static shoal_status fill_pairs(struct call *c, shoal_err *err)
     if (st == SHOAL_OK)
         st = pair_rates(c, row_class, err);
     for (size_t i = 0; st == SHOAL_OK && i < c->job_count; i++)
-        class_of[i] = row_class[row_of(c, i)];
+        class_of[i] = row_class[solve_call_row(c, i)];
     c->in.class_of = class_of;
     return st;
-}
-
-/* ---- the answer ---- */
-
-/* Shares of rows: the mean over the jobs a row stands for. */
-static const double *row_shares(struct call *c, const double *x)
-{
-    size_t kinds = c->p.kind_count;
-    double *out;
-
-    if (c->row == NULL)
-        return x;
-    out = array(c, c->p.job_count * kinds, sizeof *out);
-    for (size_t i = 0; out != NULL && i < c->job_count; i++)
-        for (size_t k = 0; k < kinds; k++)
-            out[c->row[i] * kinds + k] += x[i * kinds + k] / count_of(c, c->row[i]);
-    return out;
-}
-
-/* Pairs of jobs as pairs of rows, those of the same rows and kind added up. */
-static shoal_status row_pairs(struct call *c, const struct sched_objective_result *from,
-                              shoal_solve_result *r)
-{
-    shoal_solve_pair_share *pairs = array(c, from->pair_count, sizeof *pairs);
-    struct base_map seen;
-    shoal_status st = SHOAL_OK;
-
-    if (pairs == NULL)
-        return SHOAL_E_NOMEM;
-    r->pairs = pairs;
-    base_map_init(&seen, env_alloc(c->s->env));
-    for (size_t i = 0; i < from->pair_count; i++) {
-        const struct sched_pair_share *pair = &from->pairs[i];
-        uint32_t a = (uint32_t)row_of(c, pair->job), b = (uint32_t)row_of(c, pair->with);
-        uint32_t key[3] = {a < b ? a : b, a < b ? b : a, pair->kind};
-        struct base_map_entry *entry;
-        st = base_map_add(&seen, (const char *)key, sizeof key, r->pair_count, &entry);
-        if (st == SHOAL_OK)
-            pairs[r->pair_count++] = (shoal_solve_pair_share){key[0], key[1], key[2], pair->share};
-        else if (st == SHOAL_E_EXISTS)
-            pairs[entry->value].share += pair->share;
-        else
-            break;
-        st = SHOAL_OK;
-    }
-    base_map_fini(&seen);
-    return st;
-}
-
-/* Speed of `job` while `with` shares its GPUs. */
-static double pair_rate(const struct call *c, uint32_t kind, uint32_t job, uint32_t with)
-{
-    size_t classes = c->in.class_count;
-
-    return (double)
-        c->in.pair[(kind * classes + c->in.class_of[job]) * classes + c->in.class_of[with]];
-}
-
-static const double *row_speeds(struct call *c, const struct sched_objective_result *from,
-                                const double *shares)
-{
-    size_t kinds = c->p.kind_count;
-    double *out = array(c, c->p.job_count, sizeof *out);
-
-    if (out == NULL)
-        return NULL;
-    for (size_t i = 0; i < c->p.job_count; i++)
-        for (size_t k = 0; k < kinds; k++)
-            out[i] += c->p.rates[i * kinds + k] * shares[i * kinds + k];
-    for (size_t i = 0; i < from->pair_count; i++) {
-        const struct sched_pair_share *pair = &from->pairs[i];
-        size_t a = row_of(c, pair->job), b = row_of(c, pair->with);
-        out[a] += pair_rate(c, pair->kind, pair->job, pair->with) * pair->share / count_of(c, a);
-        out[b] += pair_rate(c, pair->kind, pair->with, pair->job) * pair->share / count_of(c, b);
-    }
-    return out;
-}
-
-/* Whether a row misses its deadline whatever the others do. */
-static bool is_hopeless(const struct call *c, size_t row, double fastest)
-{
-    double deadline_s = c->p.deadline_s[row];
-
-    return deadline_s < (double)INFINITY &&
-           (!(deadline_s > 0) || c->p.left == NULL || c->p.left[row] > fastest * deadline_s);
-}
-
-static const unsigned char *row_flags(struct call *c, const struct sched_objective_result *from,
-                                      const double *speeds)
-{
-    unsigned char *flags = array(c, c->p.job_count, 1);
-
-    if (flags == NULL)
-        return NULL;
-    for (size_t i = 0; i < c->p.job_count; i++) {
-        double fastest = 0;
-        for (uint32_t k = 0; k < c->p.kind_count; k++) {
-            double rate = c->p.capacity[k] > 0 ? c->p.rates[i * c->p.kind_count + k] : 0;
-            fastest = rate > fastest ? rate : fastest;
-        }
-        if (fastest == 0)
-            flags[i] |= SHOAL_SOLVE_NOWHERE;
-        else if (speeds[i] >= fastest * (1 - TOP_SLACK))
-            flags[i] |= SHOAL_SOLVE_TOP_SPEED;
-        if (from->given_up != NULL && is_hopeless(c, i, fastest))
-            flags[i] |= SHOAL_SOLVE_HOPELESS;
-    }
-    for (size_t i = 0; i < c->job_count; i++) {
-        unsigned char *flag = &flags[row_of(c, i)];
-        if (from->slope != NULL && from->slope[i] > 0 && (*flag & SHOAL_SOLVE_NOWHERE) == 0)
-            *flag |= SHOAL_SOLVE_HOLDS_BACK;
-        if (from->given_up != NULL && from->given_up[i])
-            *flag |= SHOAL_SOLVE_GIVEN_UP;
-    }
-    for (size_t i = 0; i < c->p.job_count; i++)
-        if ((flags[i] & SHOAL_SOLVE_GIVEN_UP) == 0)
-            flags[i] &= (unsigned char)~SHOAL_SOLVE_HOPELESS;
-    return flags;
-}
-
-/* By how much the shares use more time or GPUs than there are, relative; the solver's word is not
- * taken for it. `used` (kinds) becomes what they use. NAN when a share is none. */
-static double excess_of(const struct call *c, const struct sched_objective_result *from,
-                        double *time, double *used)
-{
-    size_t kinds = c->p.kind_count;
-    double worst = 0;
-
-    memset(used, 0, kinds * sizeof *used);
-    for (size_t i = 0; i < c->job_count; i++) {
-        double gpus = c->in.problem.gpus[i] * (c->row == NULL ? count_of(c, i) : 1);
-        for (size_t k = 0; k < kinds; k++) {
-            double share = from->x[i * kinds + k];
-            if (!(share >= 0))
-                worst = -share > worst || isnan(share) ? -share : worst;
-            time[i] += share;
-            used[k] += share * gpus;
-        }
-    }
-    for (size_t i = 0; i < from->pair_count; i++) {
-        const struct sched_pair_share *pair = &from->pairs[i];
-        time[pair->job] += pair->share;
-        time[pair->with] += pair->share;
-        used[pair->kind] += pair->share * c->in.problem.gpus[pair->job];
-    }
-    for (size_t i = 0; i < c->job_count; i++)
-        worst = time[i] - 1 > worst || isnan(time[i]) ? time[i] - 1 : worst;
-    for (size_t k = 0; k < kinds; k++) {
-        double over = used[k] - c->p.capacity[k];
-        over = over > 0 && c->p.capacity[k] > 0 ? over / c->p.capacity[k] : over;
-        worst = over > worst || isnan(over) ? over : worst;
-    }
-    return worst;
-}
-
-static shoal_status fill_result(struct call *c, enum sched_objective objective,
-                                const struct sched_objective_result *from, shoal_solve_result *out)
-{
-    double *numbers = array(c, 2 * (size_t)c->p.kind_count, sizeof *numbers);
-    double *time = array(c, c->job_count, sizeof *time);
-    shoal_solve_result r = {.struct_size = out->struct_size,
-                            .level = from->level,
-                            .bound = from->bound,
-                            .gap = sched_objective_gap(from),
-                            .passes = from->passes,
-                            .unit = sched_objectives[objective].unit,
-                            .priced = from->priced,
-                            .priced_unit = from->priced_unit,
-                            .prices = numbers};
-
-    if (numbers == NULL || time == NULL || row_pairs(c, from, &r) != SHOAL_OK)
-        return SHOAL_E_NOMEM;
-    memcpy(numbers, from->price, c->p.kind_count * sizeof *numbers);
-    r.used = numbers + c->p.kind_count;
-    double excess = excess_of(c, from, time, numbers + c->p.kind_count);
-    r.exact = from->exact && r.gap <= PROOF_SLACK && excess <= PROOF_SLACK;
-    r.shares = row_shares(c, from->x);
-    r.speeds = r.shares != NULL ? row_speeds(c, from, r.shares) : NULL;
-    r.flags = r.speeds != NULL ? row_flags(c, from, r.speeds) : NULL;
-    if (r.flags == NULL)
-        return SHOAL_E_NOMEM;
-    for (size_t i = 0; i < c->p.job_count; i++)
-        r.given_up_count += (r.flags[i] & SHOAL_SOLVE_GIVEN_UP) != 0;
-    memcpy(out, &r, out->struct_size < sizeof r ? out->struct_size : sizeof r);
-    return SHOAL_OK;
 }
 
 /* ---- the call ---- */
@@ -605,7 +378,7 @@ shoal_status shoal_solver_solve(shoal_solver *solver, const char *objective,
                                 const shoal_solve_problem *problem, shoal_solve_result *out_result,
                                 shoal_err *err)
 {
-    struct call c = {.s = solver};
+    struct solve_call c = {.s = solver};
     struct sched_objective_result answer;
     int which;
 
@@ -634,7 +407,7 @@ shoal_status shoal_solver_solve(shoal_solver *solver, const char *objective,
     if (st == SHOAL_OK)
         st = sched_objective_solve(solver->inner, (enum sched_objective)which, &c.in, &answer, err);
     if (st == SHOAL_OK &&
-        fill_result(&c, (enum sched_objective)which, &answer, out_result) != SHOAL_OK)
+        solve_answer_fill(&c, (enum sched_objective)which, &answer, out_result) != SHOAL_OK)
         st = nomem(err);
     return st;
 }

@@ -2,7 +2,8 @@
  *
  * The text is walked, not built: each kind, entity, job and pair is parsed by itself and forgotten,
  * so memory is that of the arrays. The parts are read in the order kinds, entities, jobs, pairs,
- * wherever they stand in the file. Tests: tests/unit/solve/test_problem.c, tests/fuzz/fuzz_problem.c.
+ * wherever they stand in the file. Tests: tests/unit/solve/test_problem.c,
+ * tests/fuzz/fuzz_problem.c.
  */
 #include "solve/problem.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { READ_CHUNK_SIZE = 65536 };
 enum { KINDS, JOBS, ENTITIES, PAIRS, PART_COUNT };
 static const char *const part_names[PART_COUNT] = {"kinds", "jobs", "entities", "pairs"};
 
@@ -24,14 +26,14 @@ static shoal_status nomem(shoal_err *err)
 /* ---- kinds ---- */
 
 static const struct solve_number kind_gpus = {
-    .min = 1e-3, .max = 1e9, .zero = true, .expected = "a number of GPUs from 0 to 1e9"};
+    .min = 1e-3, .max = 1e9, .zero = true, .expected = "a number of GPUs: 0, or from 1e-3 to 1e9"};
 
 static shoal_status read_kind_fields(struct solve_reading *rd, const json_t *value, uint32_t kind,
                                      shoal_err *err)
 {
     static const char *const names[] = {"gpus", "usd_h"};
     static const struct solve_number usd = {
-        .min = 1e-6, .max = 1e6, .expected = "dollars per GPU and hour, above 0, at most 1e6"};
+        .min = 1e-6, .max = 1e6, .expected = "dollars per GPU and hour, from 1e-6 to 1e6"};
     struct solve_problem *p = rd->p;
     shoal_status st = SHOAL_OK;
     const char *key;
@@ -224,6 +226,51 @@ static struct solve_problem *new_problem(const struct base_alloc *alloc, const c
     return NULL;
 }
 
+/* No JSON text begins or goes on like this: a device or the wrong file, of which there may be no
+ * end. */
+static shoal_status check_chunk(const struct solve_text *text, size_t from, shoal_err *err)
+{
+    const char *zero = memchr(text->data + from, '\0', text->size - from);
+    size_t at = text->size >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+    if (zero != NULL)
+        return solve_walk_bad(text, (size_t)(zero - text->data), "",
+                              "found a byte of value 0, so this is no JSON text", err);
+    at += from == 0 ? strspn(text->data + at, " \t\r\n") : 0;
+    if (from == 0 && at < text->size && text->data[at] != '{')
+        return solve_walk_bad(text, at, "", "expected an object with \"kinds\" and \"jobs\"", err);
+    return SHOAL_OK;
+}
+
+static shoal_status read_text(shoal_env *env, const char *path, struct base_buf *out,
+                              shoal_err *err)
+{
+    char chunk[READ_CHUNK_SIZE];
+    struct env_file *file = NULL;
+    size_t size = 0;
+    shoal_status st = env_open(env, path, &file, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    do {
+        size_t from = out->size;
+        st = env_read(file, chunk, sizeof chunk, &size, err);
+        if (st != SHOAL_OK)
+            break;
+        base_buf_append(out, chunk, size); /* also when empty, so that data is a string */
+        st = base_buf_status(out);
+        if (st == SHOAL_E_LIMIT)
+            base_err(err, st, "cannot read problem '%s': larger than %zu bytes", path,
+                     out->size_max);
+        else if (st != SHOAL_OK)
+            nomem(err);
+        else if (size > 0)
+            st = check_chunk(&(struct solve_text){path, out->data, out->size}, from, err);
+    } while (st == SHOAL_OK && size > 0);
+    env_close(file);
+    return st;
+}
+
 shoal_status solve_problem_load(shoal_env *env, const char *path, atomic_uint_fast64_t *done,
                                 struct solve_problem **out, shoal_err *err)
 {
@@ -237,7 +284,7 @@ shoal_status solve_problem_load(shoal_env *env, const char *path, atomic_uint_fa
     struct solve_reading rd = {.p = p, .done = done};
     base_map_init(&parts[PAIRS].seen, alloc);
     base_buf_init(&text, alloc, SOLVE_FILE_MAX);
-    shoal_status st = env_read_whole(env, path, &text, err);
+    shoal_status st = read_text(env, path, &text, err);
     if (st == SHOAL_OK && text.size == 0)
         st = base_err(err, SHOAL_E_FORMAT, "cannot read problem '%s': empty file", p->path);
     if (st == SHOAL_OK) {

@@ -59,9 +59,9 @@ struct solve_problem {
     bool has_left;         /* every job states it */
 };
 
-/* `path` may be "-"; `done` (may be NULL) counts the jobs read so far, for other threads to look at.
- * On success *out is the caller's, freed by solve_problem_free; on failure it is
- * untouched. SHOAL_E_FORMAT, SHOAL_E_LIMIT, or what reading the file gave. */
+/* `path` may be "-"; `done` (may be NULL) counts the jobs read so far, for other threads to look
+ * at. On success *out is the caller's, freed by solve_problem_free; on failure it is untouched.
+ * SHOAL_E_FORMAT, SHOAL_E_LIMIT, or what reading the file gave. */
 SHOAL_MUST_USE shoal_status solve_problem_load(shoal_env *env, const char *path,
                                                atomic_uint_fast64_t *done,
                                                struct solve_problem **out, shoal_err *err);

@@ -170,7 +170,10 @@ shoal_status solve_read_json(const struct solve_reading *rd, struct solve_span s
         return base_err_nomem(err, "reading a problem");
     size_t at = span.at + (problem.position > 0 ? (size_t)problem.position : 0);
     snprintf(place, sizeof place, ", at %.80s", rd->place);
-    solve_walk_bad(&rd->text, at < rd->text.size ? at : rd->text.size, place, problem.text, err);
+    bool zero = json_error_code(&problem) == json_error_null_character ||
+                json_error_code(&problem) == json_error_null_byte_in_key;
+    solve_walk_bad(&rd->text, at < rd->text.size ? at : rd->text.size, place,
+                   zero ? "\\u0000 is in no name and no text here" : problem.text, err);
     if (err != NULL)
         hint_number(problem.text, err);
     return SHOAL_E_FORMAT;

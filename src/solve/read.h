@@ -68,8 +68,8 @@ SHOAL_MUST_USE shoal_status solve_read_number(const struct solve_reading *rd, co
 
 extern const struct solve_number solve_read_rate; /* steps per second */
 
-/* jobs.c, pairs.c: one member of the list. *cap is that of the arrays it goes into; `seen` holds the
- * pairs so far. */
+/* jobs.c, pairs.c: one member of the list. *cap is that of the arrays it goes into; `seen` holds
+ * the pairs so far. */
 SHOAL_MUST_USE shoal_status solve_jobs_read(struct solve_reading *rd, const json_t *value,
                                             size_t *cap, shoal_err *err);
 SHOAL_MUST_USE shoal_status solve_pairs_read(struct solve_reading *rd, const json_t *value,

@@ -48,6 +48,30 @@ static shoal_status check_prices(const struct solve_problem *p, const char *obje
     return SHOAL_OK;
 }
 
+/* Whether rows must become single jobs, of which there can be fewer. */
+static shoal_status check_count(const struct solve_problem *p, enum sched_objective objective,
+                                bool sharing, shoal_err *err)
+{
+    bool single = sharing;
+    double total = 0;
+    char what[150];
+
+    for (uint32_t e = 0; objective == SCHED_OBJECTIVE_HIERARCHICAL && e < p->entity_count; e++)
+        single = single || p->entities[e].fifo != 0;
+    for (size_t i = 0; single && i < p->job_count; i++) {
+        total += p->count[i];
+        if (total <= SHOAL_SOLVE_SINGLE_JOBS_MAX)
+            continue;
+        snprintf(what, sizeof what, "with jobs[%zu] ('%.60s', count %.0f) there are %.0f jobs", i,
+                 solve_problem_job(p, i), p->count[i], total);
+        missing(p, sched_objectives[objective].name, err, what);
+        base_err_hint(err, "with %s there can be %d, counts included",
+                      sharing ? "--sharing pairs" : "fifo entities", SHOAL_SOLVE_SINGLE_JOBS_MAX);
+        return SHOAL_E_LIMIT;
+    }
+    return SHOAL_OK;
+}
+
 shoal_status solve_problem_check(const struct solve_problem *p, enum sched_objective objective,
                                  bool sharing, shoal_err *err)
 {
@@ -66,6 +90,8 @@ shoal_status solve_problem_check(const struct solve_problem *p, enum sched_objec
     if (st == SHOAL_OK &&
         (objective == SCHED_OBJECTIVE_COST || objective == SCHED_OBJECTIVE_COST_SLO))
         st = check_prices(p, name, err);
+    if (st == SHOAL_OK)
+        st = check_count(p, objective, sharing, err);
     return st;
 }
 

@@ -2,9 +2,9 @@
  * array, one at a time.
  *
  * A step finds where a value begins and ends by its brackets and quotes; whether it is good JSON is
- * for the parser that is then given that span. So a file of millions of jobs is read with the memory
- * of one. Nesting is bounded here, before any parser recurses. Spans point into the text, which must
- * outlive them. Any thread, on caller-owned memory. */
+ * for the parser that is then given that span. So a file of millions of jobs is read with the
+ * memory of one. Nesting is bounded here, before any parser recurses. Spans point into the text,
+ * which must outlive them. Any thread, on caller-owned memory. */
 #ifndef SOLVE_WALK_H
 #define SOLVE_WALK_H
 

@@ -1,15 +1,22 @@
-/* cost_slo.c - deadlines first, then the most work per dollar.
+/* cost_slo.c - deadlines first, then as cost.
  *
- * Every job with a deadline gets the speed that keeps it; what is left over goes where it does the most
- * per dollar, as in cost.c. When not all deadlines can be kept, as few as possible are given up. A
- * deadline that has passed asks for nothing any more. Shares depend on progress, so they are solved for
- * at every decision. */
+ * Every job with a deadline gets the speed that keeps it; what is left over goes where the sum of
+ * each kind's work per dollar is largest, as in cost.c. When not all deadlines can be kept, as few as possible are given
+ * up. A deadline that has passed asks for nothing any more. Shares depend on progress, so they are
+ * solved for every few rounds even when nothing happens (share.c). */
 #include "sched/share.h"
 
 static const struct sched_share_goal goal = {
     .objective = SCHED_OBJECTIVE_COST_SLO,
-    .waiting = SCHED_WHY_DEADLINE_SLACK,
+    .waiting = SCHED_WHY_PRICE,
+    .due_waiting = SCHED_WHY_DEADLINE_SLACK,
 };
+
+static shoal_status check(const void *memory, const struct sched_setting *setting, shoal_err *err)
+{
+    (void)memory;
+    return sched_share_check_prices("cost-slo", setting, err);
+}
 
 static shoal_status decide(void *memory, const struct sched_snapshot *snap, struct sched_plan *plan)
 {
@@ -18,7 +25,7 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
 
 const struct sched_policy sched_policy_cost_slo = {
     .name = "cost-slo",
-    .summary = "deadlines kept first, then the most work per dollar",
+    .summary = "deadlines kept first, then as cost",
     .optimises = "Deadlines at the least cost: a job runs on cheap GPUs while there is time, and "
                  "on faster ones when there is not.",
     .paper = "Narayanan et al., Gavel, OSDI 2020",
@@ -28,6 +35,7 @@ const struct sched_policy sched_policy_cost_slo = {
     .preempts = true,
     .work_conserving = true,
     .starvation_free = false,
+    .check = check,
     .decide = decide,
     .fini = sched_share_fini,
 };

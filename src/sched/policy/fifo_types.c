@@ -1,17 +1,19 @@
 /* fifo_types.c - first come, first served on mixed hardware: each job the fastest kind with room.
  *
- * Every round the jobs choose in order of arrival: the fastest kind that still has room for the gang.
- * A job that finds none waits, and loses nothing to those behind it that do: next round it chooses
- * before them again. So an older job takes the GPUs it needs from younger ones, which move to what is
- * left or wait. A running job moves up only where that saves more than twice the restart.
+ * Every round the jobs choose in order of arrival: the fastest kind that still has room for the
+ * gang. A job that finds none waits, and loses nothing to those behind it that do: next round it
+ * chooses before them again. So an older job takes the GPUs it needs from younger ones, which move
+ * to what is left or wait. A running job moves up only where that saves more than twice the
+ * restart.
  *
- * aware=false does not look at speeds: all jobs prefer the kinds in the order the cluster names them.
+ * aware=false does not look at speeds: all jobs prefer the kinds in the order the cluster names
+ * them.
  *
- * sharing=pairs: a job that finds no room joins the one with GPUs of its own, of equal gang size, with
- * which its speed and the other's, each relative to running alone there, add up to the most, if that
- * is above `gain`. Among jobs of one size the queue is kept: after one that found no partner nobody
- * is tried. A pair ends with one of the two, or when the younger finds GPUs on which it ends sooner
- * alone.
+ * sharing=pairs: a job that finds no room joins the one with GPUs of its own, of equal gang size,
+ * with which its speed and the other's, each relative to running alone there, add up to the most,
+ * if that is above `gain`. Among jobs of one size the queue is kept: after one that found no
+ * partner nobody is tried. A pair ends with one of the two, or when the younger finds GPUs on which
+ * it ends sooner alone.
  *
  * Cost: O(n) a round for n live jobs; with sharing, hosts x jobs that find a partner.
  *
@@ -67,8 +69,8 @@ static bool worth_moving(const struct round *r, const struct sched_job *j, uint3
            2 * r->snap->restart_s;
 }
 
-/* The kind it asks for first, of those with room; CHOICE_NONE: none. A job that can stay where it is
- * needs a reason to leave; then CHOICE_NONE means that it has none. */
+/* The kind it asks for first, of those with room; CHOICE_NONE: none. A job that can stay where it
+ * is needs a reason to leave; then CHOICE_NONE means that it has none. */
 static int32_t choose(const struct round *r, const struct sched_job *j, bool stays, double stay_s)
 {
     uint32_t kind;
@@ -114,22 +116,6 @@ static void choose_shared(struct round *r, uint32_t i, const struct sched_job *w
     take(r, i, kind == CHOICE_NONE ? CHOICE_SHARED : kind);
 }
 
-/* The index of the job with this id, or SCHED_JOB_NONE; jobs are in order of id. */
-static uint32_t index_of(const struct sched_snapshot *snap, uint32_t id)
-{
-    size_t lo = 0, hi = id == SCHED_JOB_NONE ? 0 : snap->job_count;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (snap->jobs[mid]->id < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    bool found = id != SCHED_JOB_NONE && lo < snap->job_count && snap->jobs[lo]->id == id;
-    return found ? (uint32_t)lo : SCHED_JOB_NONE;
-}
-
 /* Jobs under a lease stay where they are and choose nothing. */
 static void keep_leased(struct round *r)
 {
@@ -148,7 +134,7 @@ static void choose_in_order(struct round *r)
         r->choice[i] = CHOICE_NONE;
         if (sched_plan_has(r->plan, i) || (!runs(j) && r->left_all == 0))
             continue;
-        uint32_t with = runs(j) ? index_of(r->snap, j->partner) : SCHED_JOB_NONE;
+        uint32_t with = runs(j) ? sched_snapshot_find(r->snap, j->partner) : SCHED_JOB_NONE;
         bool older_stays =
             with != SCHED_JOB_NONE && (sched_plan_has(r->plan, with) ||
                                        (with < i && r->choice[with] == (int32_t)j->alloc.kind));

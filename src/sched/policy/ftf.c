@@ -1,8 +1,10 @@
-/* ftf.c - finish-time fairness: the worst ratio of time shared to time alone is made as small as it can be.
+/* ftf.c - finish-time fairness: the worst ratio of time shared to time alone is as small as it can
+ * be.
  *
- * rho = (time since arrival + time left at its share) / (time its progress would have taken on a 1/n
- * share of the cluster + time left on one). A job that waited long falls behind and gets more. Shares
- * depend on progress, so they are solved for at every decision. */
+ * rho = (time since arrival + time left at its share) / (time its progress would have taken on a
+ * 1/n share of the cluster + time left on one). A job that waited long falls behind and gets more.
+ * Shares depend on progress, so they are solved for every few rounds even when nothing happens
+ * (share.c). */
 #include "sched/share.h"
 
 static const struct sched_share_goal goal = {

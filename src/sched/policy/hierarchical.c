@@ -4,13 +4,14 @@
  * from the snapshot, and where there are none every group stands by itself under the root. Entities
  * of one parent share in proportion to their weights (1 unless `weights` says), whatever the number
  * of their jobs; inside the last one jobs share by their own weights (fair), or the oldest gets all
- * it can use first (fifo). What an entity cannot use goes to its neighbours. Jobs of a group that has
- * groups inside count as one more entity of weight 1 in it.
+ * it can use first (fifo). What an entity cannot use goes to its neighbours. Jobs of a group that
+ * has groups inside count as one more entity of weight 1 in it.
  *
  * Reference: Narayanan et al., Gavel, OSDI 2020, section 4.3. */
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "sched/share.h"
 
 #include <math.h>
@@ -19,6 +20,8 @@
 #include <string.h>
 
 enum inside { INSIDE_FAIR, INSIDE_FIFO };
+
+enum { NEAR_SIZE = 80, NEAR_GROUPS = 10000 }; /* looked at for "did you mean" */
 
 struct memory {
     struct sched_share_memory share;
@@ -58,7 +61,70 @@ static bool next_weight(const char **text, const char **name, size_t *length, do
     return stop == end && stop > equals && *weight > 0 && *weight <= 1e9 && equals[0] != ' ';
 }
 
-static shoal_status check(const void *memory, shoal_err *err)
+/* The weight given to the path's first `size` bytes before `end` (NULL: anywhere); 0: none. */
+static double given_weight(const struct memory *m, const char *end, const char *path, size_t size)
+{
+    const char *text = m->weights, *name;
+    double weight;
+    size_t length;
+
+    while (text != NULL && *text != '\0' && text != end &&
+           next_weight(&text, &name, &length, &weight))
+        if (length == size && memcmp(name, path, size) == 0)
+            return weight;
+    return 0;
+}
+
+/* Whether a job is in the entity, or in one inside it. */
+static bool has_jobs(const struct sched_setting *setting, const char *name, size_t size)
+{
+    for (uint32_t g = 0; g < setting->group_count; g++) {
+        const char *group = setting->group_name(setting->group_ctx, g);
+        if (strncmp(group, name, size) == 0 && (group[size] == '\0' || group[size] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* The group, or the first parts of one, most like `word`; "" when none is. */
+static void find_near(const struct sched_setting *setting, const char *word, char near[NEAR_SIZE])
+{
+    char path[NEAR_SIZE];
+    const char *const candidate = path;
+    size_t least = SIZE_MAX;
+
+    near[0] = '\0';
+    for (uint32_t g = 0; g < setting->group_count && g < NEAR_GROUPS; g++) {
+        const char *group = setting->group_name(setting->group_ctx, g), *end = group;
+        do {
+            end += strcspn(end + 1, "/") + 1;
+            snprintf(path, sizeof path, "%.*s", (int)(end - group), group);
+            size_t distance = base_edit_distance(word, path);
+            if (base_nearest(word, &candidate, 1) != NULL && distance < least) {
+                least = distance;
+                memcpy(near, path, sizeof path);
+            }
+        } while (*end != '\0');
+    }
+}
+
+static shoal_status no_jobs(const struct sched_setting *setting, const char *name, size_t size,
+                            shoal_err *err)
+{
+    char word[NEAR_SIZE], near[NEAR_SIZE];
+
+    snprintf(word, sizeof word, "%.*s", (int)size, name);
+    find_near(setting, word, near);
+    base_err(err, SHOAL_E_INVAL, "weights of groups: no job is in a group '%s'", word);
+    if (near[0] != '\0')
+        base_err_hint(err, "did you mean '%s'?", near);
+    else if (setting->group_count > 0)
+        base_err_hint(err, setting->group_count == 1 ? "all jobs are in '%s'" : "one is '%s'",
+                      setting->group_name(setting->group_ctx, 0));
+    return SHOAL_E_INVAL;
+}
+
+static shoal_status check(const void *memory, const struct sched_setting *setting, shoal_err *err)
 {
     const struct memory *m = memory;
     const char *text = m->weights, *name;
@@ -74,20 +140,20 @@ static shoal_status check(const void *memory, shoal_err *err)
                           "weights are above 0 and at most 1e9: --set weights=research=2,web=1");
             return SHOAL_E_INVAL;
         }
+        if (given_weight(m, item, name, length) > 0)
+            return base_err(err, SHOAL_E_INVAL, "weights of groups: '%.*s' is there twice",
+                            (int)length, name);
+        if (setting->group_name != NULL && !has_jobs(setting, name, length))
+            return no_jobs(setting, name, length, err);
     }
     return SHOAL_OK;
 }
 
 static double weight_of(const struct memory *m, const char *path, size_t size)
 {
-    const char *text = m->weights, *name;
-    double weight;
-    size_t length;
+    double weight = given_weight(m, NULL, path, size);
 
-    while (text != NULL && *text != '\0' && next_weight(&text, &name, &length, &weight))
-        if (length == size && memcmp(name, path, size) == 0)
-            return weight;
-    return 1;
+    return weight > 0 ? weight : 1;
 }
 
 static shoal_status add(struct forest *f, uint32_t parent, double weight, uint32_t *out)

@@ -1,8 +1,8 @@
 /* makespan.c - all jobs end together, as early as possible.
  *
- * The smallest time by which every job that is here can end, each with the share of time it needs for
- * that; what is left over goes to speed. Long jobs get more. Shares depend on progress, so they are
- * solved for at every decision. */
+ * The smallest time by which every job that is here can end, each with the share of time it needs
+ * for that; what is left over goes to speed. Long jobs get more. Shares depend on progress, so they
+ * are solved for every few rounds even when nothing happens (share.c). */
 #include "sched/share.h"
 
 static const struct sched_share_goal goal = {

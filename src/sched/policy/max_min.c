@@ -1,9 +1,9 @@
 /* max_min.c - every job as fast as it can be made without slowing one that is worse off.
  *
  * A job's level is its speed relative to an equal split of time over all GPUs, by weight, times its
- * gang size; levels rise together until some kind is exhausted, then those that can still rise go on.
- * With aware=false all kinds count as equally fast and this is fair sharing of GPU time, which Gavel
- * calls least attained service. */
+ * gang size; levels rise together until some kind is exhausted, then those that can still rise go
+ * on. With aware=false all kinds count as equally fast and this is fair sharing of GPU time, which
+ * Gavel calls least attained service. */
 #include "sched/share.h"
 
 static const struct sched_share_goal goal = {

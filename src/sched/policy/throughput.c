@@ -1,6 +1,8 @@
-/* throughput.c - the most work per second: the sum of speeds, each relative to the job's fastest kind.
+/* throughput.c - the most work per second: the sum of speeds, each relative to the job's fastest
+ * kind.
  *
- * Nobody is owed anything: a job that is fast nowhere near others may wait as long as they are there. */
+ * Nobody is owed anything: a job that makes less of every kind than the others do may wait as long
+ * as they are there. */
 #include "sched/share.h"
 
 static const struct sched_share_goal goal = {

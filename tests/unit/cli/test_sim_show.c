@@ -235,6 +235,23 @@ static void missing_values_are_dashes(void **state)
     assert_null(strstr(row, "nan"));
 }
 
+static void missed_deadlines_have_a_column_where_there_are_deadlines(void **state)
+{
+    struct page *page = *state;
+
+    assert_int_equal(cli_sim_table(&page->cx, page->results, RUNS), 0);
+    assert_null(strstr(printed(page), "MISSED"));
+    for (size_t i = 0; i < RUNS; i++) {
+        page->runs[i].metrics.deadlines = 5000;
+        page->runs[i].metrics.missed = 1200 * i;
+    }
+    page->cx.color = true;
+    assert_int_equal(cli_sim_table(&page->cx, page->results, RUNS), 0);
+    assert_non_null(strstr(printed(page), "MISSED"));
+    assert_non_null(strstr(printed(page), "2,400"));
+    assert_int_equal(count_of(printed(page), "\033[1m"), 1); /* the one that missed none */
+}
+
 static void stories_have_a_heading_only_where_there_are_several(void **state)
 {
     struct page *page = *state;
@@ -289,6 +306,7 @@ int main(void)
         ON_PAGE(best_of_a_column_is_bold_and_all_that_show_the_same),
         ON_PAGE(one_policy_alone_is_not_best),
         ON_PAGE(missing_values_are_dashes),
+        ON_PAGE(missed_deadlines_have_a_column_where_there_are_deadlines),
         ON_PAGE(stories_have_a_heading_only_where_there_are_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

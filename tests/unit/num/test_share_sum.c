@@ -173,6 +173,31 @@ static void floors_at_the_very_edge_are_kept_or_impossible(void **state)
     num_share_free(s);
 }
 
+/* Two GPUs of a fast kind for ten million jobs, and floors at what they can have together: no bound is
+ * known yet when the climb loses its footing. */
+static void floors_of_very_many_jobs_at_the_edge_are_no_bad_values(void **state)
+{
+    static const double rate[] = {3810.3555273293605, 3029.808573822483}, one[] = {1},
+                        count[] = {1e7}, left[] = {2e12};
+    struct num_share_problem p = {.kind_count = 2,
+                                  .capacity = {2, 1e9},
+                                  .job_count = 1,
+                                  .rate = rate,
+                                  .gpus = one,
+                                  .count = count};
+    struct num_share *s = world_solver(NULL);
+    struct num_share_result r;
+
+    (void)state;
+    assert_int_equal(num_share_level(s, &p, left, &r), SHOAL_OK);
+    double floor = left[0] * r.level * (1 - 1e-9);
+    double worth[] = {1, rate[1] / rate[0]};
+    assert_int_equal(num_share_sum(s, &p, worth, &floor, &r), SHOAL_OK);
+    assert_true(world_speed(&p, r.x, 0) >= floor * (1 - 1e-9));
+    assert_true(isfinite(r.level) && r.level <= r.bound);
+    num_share_free(s);
+}
+
 static void floors_that_cannot_be_kept_together_are_impossible(void **state)
 {
     struct num_share *s = world_solver(NULL);
@@ -383,6 +408,7 @@ int main(void)
         cmocka_unit_test(floors_are_kept_and_the_rest_is_still_the_best),
         cmocka_unit_test(large_problems_are_proven_too),
         cmocka_unit_test(floors_at_the_very_edge_are_kept_or_impossible),
+        cmocka_unit_test(floors_of_very_many_jobs_at_the_edge_are_no_bad_values),
         cmocka_unit_test(floors_that_cannot_be_kept_together_are_impossible),
         cmocka_unit_test(a_price_is_what_one_more_gpu_adds_at_most),
         cmocka_unit_test(a_warm_call_is_as_good_as_a_cold_one),

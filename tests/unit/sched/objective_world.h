@@ -15,6 +15,12 @@
 
 enum { JOBS_MAX = 400, KINDS_MAX = 4, CLASSES_MAX = 12 };
 
+/* Objectives whose level `worth` can work out from the shares. */
+enum { SCORED_COUNT = 4 };
+static const enum sched_objective scored[SCORED_COUNT] = {
+    SCHED_OBJECTIVE_MAX_MIN, SCHED_OBJECTIVE_FTF, SCHED_OBJECTIVE_MAKESPAN,
+    SCHED_OBJECTIVE_THROUGHPUT};
+
 struct problem {
     double rate[JOBS_MAX * KINDS_MAX];
     double gpus[JOBS_MAX], weight[JOBS_MAX], left[JOBS_MAX], since[JOBS_MAX], alone[JOBS_MAX],
@@ -24,8 +30,8 @@ struct problem {
     struct sched_objective_input in;
 };
 
-/* `like` jobs of each kind of job on average; hostile: some cannot run on some kinds, some nowhere,
- * kinds without GPUs. */
+/* Jobs of up to `classes` classes; hostile: some cannot run on some kinds, some nowhere, and some kinds
+ * have no GPUs. */
 static inline void problem_draw(struct problem *p, struct base_rand *rand, uint32_t kinds,
                                 size_t jobs, uint32_t classes, bool hostile)
 {

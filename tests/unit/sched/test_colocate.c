@@ -11,7 +11,8 @@
 
 enum { KINDS = 2, CLASSES = 24, ROWS = CLASSES + 4 };
 
-/* A table whose rows 0 .. CLASSES - 1 are gangs of one, the others gangs of two; one job of each. */
+/* A table whose rows 0 .. CLASSES - 1 are gangs of one, the others gangs of two; one job of
+ * each. */
 struct world {
     struct sched_cluster cluster;
     struct sched_table table;
@@ -21,8 +22,8 @@ struct world {
     double need[ROWS]; /* memory, of 1 */
 };
 
-/* Speeds as sharing gives them: a row is as sensitive to others as the others are greedy. Pairs that
- * need more than 1 together do not fit; `full` of 0 makes all fit. */
+/* Speeds as sharing gives them: a row is as sensitive to others as the others are greedy. Pairs
+ * that need more than 1 together do not fit; `full` of 0 makes all fit. */
 static void fill_table(struct world *w, uint64_t seed, double full)
 {
     struct base_rand rand;
@@ -294,8 +295,8 @@ static void a_class_that_comes_back_costs_no_memory_and_keeps_its_rates(void **s
     world_free(w);
 }
 
-/* Mean |estimated - true| relative speed over pairs that were not measured, and of guessing the mean
- * of the measured. */
+/* Mean |estimated - true| relative speed over pairs that were not measured, and of guessing the
+ * mean of the measured. */
 static double off_by(const struct world *w, const float *pair, double *out_mean)
 {
     double sum = 0, sum_mean = 0, total = 0;

@@ -56,9 +56,6 @@ static void every_objective_gives_only_what_exists(void **state)
  * level it states is the score of its own answer and of no better one than its bound. */
 static void no_objective_is_beaten_at_its_own_game(void **state)
 {
-    static const enum sched_objective scored[] = {SCHED_OBJECTIVE_MAX_MIN, SCHED_OBJECTIVE_FTF,
-                                                  SCHED_OBJECTIVE_MAKESPAN,
-                                                  SCHED_OBJECTIVE_THROUGHPUT};
     struct base_rand rand;
     struct sched_objective_solver *s = solver_new();
     struct sched_objective_result r;
@@ -68,7 +65,7 @@ static void no_objective_is_beaten_at_its_own_game(void **state)
     for (int n = 0; n < property_count(ROUNDS); n++) {
         draw(&rand, n % 2 == 1);
         problem.in.aware = n % 3 != 0;
-        for (size_t i = 0; i < 4; i++) {
+        for (size_t i = 0; i < SCORED_COUNT; i++) {
             bool less = scored[i] == SCHED_OBJECTIVE_FTF || scored[i] == SCHED_OBJECTIVE_MAKESPAN;
             solve(s, scored[i], &problem.in, &r);
             double best = r.level;
@@ -127,6 +124,65 @@ static void agnostic_is_the_same_as_all_speeds_equal(void **state)
 }
 
 /* Without the idle jobs the others get what they got. */
+/* What an answer is said to reach is its score by the true speeds, however it was found; and knowing
+ * better is never worse. */
+static void an_agnostic_answer_is_scored_by_true_speeds(void **state)
+{
+    struct base_rand rand;
+    struct sched_objective_solver *s = solver_new();
+    struct sched_objective_result r;
+    int differs = 0;
+
+    (void)state;
+    base_rand_init(&rand, 1, "true speeds");
+    for (int n = 0; n < property_count(ROUNDS); n++) {
+        draw(&rand, false);
+        for (size_t i = 0; i < SCORED_COUNT; i++) {
+            bool less = scored[i] == SCHED_OBJECTIVE_FTF || scored[i] == SCHED_OBJECTIVE_MAKESPAN;
+            problem.in.aware = true;
+            solve(s, scored[i], &problem.in, &r);
+            assert_true(r.reached == r.level);
+            double best = r.level;
+            problem.in.aware = false;
+            solve(s, scored[i], &problem.in, &r);
+            problem.in.aware = true;
+            assert_close(r.reached, worth(scored[i], &problem.in, &r), 1e-7);
+            assert_true(less ? r.reached >= best * (1 - 1e-7) : r.reached <= best * (1 + 1e-7));
+            differs += fabs(r.reached - r.level) > 1e-3 * r.level;
+        }
+        problem.in.aware = false;
+        solve(s, SCHED_OBJECTIVE_COST, &problem.in, &r);
+        problem.in.aware = true;
+        assert_close(r.reached, cost_worth(&problem.in, &r), 1e-7);
+    }
+    assert_true(differs > property_count(ROUNDS));
+    sched_objective_free(s);
+}
+
+/* What the named objective leaves over is solved for too, and must not end in an error where rounding
+ * leaves next to nothing of it: two GPUs of a fast kind for ten million jobs. */
+static void floors_without_room_are_no_error(void **state)
+{
+    static const double capacity[] = {2, 1e9}, count[] = {1e7, 1};
+    static const double rates[][4] = {{3810.3555273293605, 3029.808573822483, 1, 1},
+                                      {4740.903042067615, 3, 0.25406305930551343, 0}};
+    static const double left[][2] = {{2e12, 1}, {3e13, 7e7}};
+    struct sched_objective_solver *s = solver_new();
+    struct sched_objective_result r;
+
+    (void)state;
+    for (size_t jobs = 1; jobs <= 2; jobs++) {
+        problem_set(&problem, 2, capacity, jobs, rates[jobs - 1]);
+        problem.in.problem.count = count;
+        problem.in.left = left[jobs - 1];
+        solve(s, SCHED_OBJECTIVE_MAKESPAN, &problem.in, &r);
+        assert_close(r.level, worth(SCHED_OBJECTIVE_MAKESPAN, &problem.in, &r), 1e-6);
+        solve(s, SCHED_OBJECTIVE_FTF, &problem.in, &r);
+        assert_close(r.level, r.bound, 1e-6);
+    }
+    sched_objective_free(s);
+}
+
 static void a_job_that_runs_nowhere_gets_nothing_and_holds_nobody_back(void **state)
 {
     struct base_rand rand;
@@ -829,6 +885,8 @@ int main(void)
         cmocka_unit_test(every_objective_gives_only_what_exists),
         cmocka_unit_test(no_objective_is_beaten_at_its_own_game),
         cmocka_unit_test(agnostic_is_the_same_as_all_speeds_equal),
+        cmocka_unit_test(an_agnostic_answer_is_scored_by_true_speeds),
+        cmocka_unit_test(floors_without_room_are_no_error),
         cmocka_unit_test(a_job_that_runs_nowhere_gets_nothing_and_holds_nobody_back),
         cmocka_unit_test(nobody_to_serve_and_nothing_to_serve_with_are_answers),
         cmocka_unit_test(one_job_on_one_kind_has_it_all),

@@ -72,12 +72,10 @@ static void sharing_never_makes_a_level_worse(void **state)
     sched_objective_free(s);
 }
 
-/* The level is what the shares and pairs really give, and with few groups it is the best there is. */
+/* The level is what the shares and pairs really give, and with few groups it is the best there
+ * is. */
 static void levels_are_what_the_pairs_give(void **state)
 {
-    static const enum sched_objective scored[] = {SCHED_OBJECTIVE_MAX_MIN, SCHED_OBJECTIVE_FTF,
-                                                  SCHED_OBJECTIVE_MAKESPAN,
-                                                  SCHED_OBJECTIVE_THROUGHPUT};
     struct base_rand rand;
     struct sched_objective_solver *s = solver_new();
     struct sched_objective_result r;
@@ -88,7 +86,7 @@ static void levels_are_what_the_pairs_give(void **state)
         draw(&rand, 60, false);
         problem.in.aware = n % 4 != 0;
         problem.in.pair = problem.pair;
-        for (size_t i = 0; i < 4; i++) {
+        for (size_t i = 0; i < SCORED_COUNT; i++) {
             solve(s, scored[i], &problem.in, &r);
             assert_close(r.level, worth(scored[i], &problem.in, &r), 1e-6);
             assert_close(r.level, r.bound, 1e-5);
@@ -101,13 +99,63 @@ static void levels_are_what_the_pairs_give(void **state)
     sched_objective_free(s);
 }
 
+/* How a job does by itself; less is better for all but max-min. */
+static double value_of(enum sched_objective o, const struct sched_objective_result *r, size_t m)
+{
+    struct sched_objective_input one = problem.in;
+    double u = speed(&problem.in, r, m), prop = prop_of(&problem.in, m);
+    const struct num_share_problem *p = &one.problem;
+    if (o == SCHED_OBJECTIVE_MAX_MIN)
+        return u * p->gpus[m] / prop / one.weight[m];
+    if (o == SCHED_OBJECTIVE_MAKESPAN)
+        return one.left[m] / u;
+    double usable = 0, gpus = 0, jobs = 0;
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        usable += p->rate[m * p->kind_count + k] > 0 ? p->capacity[k] : 0;
+        gpus += p->capacity[k];
+    }
+    for (size_t i = 0; i < p->job_count; i++)
+        jobs += fastest_of(&one, i) > 0;
+    double alone = prop * gpus / fmax(usable, jobs * p->gpus[m]);
+    return one.weight[m] * (one.since_s[m] + one.left[m] / u) /
+           (one.alone_s[m] + one.left[m] / alone);
+}
+
+static void those_who_hold_back_are_at_the_level(void **state)
+{
+    static const enum sched_objective levels[] = {SCHED_OBJECTIVE_MAX_MIN, SCHED_OBJECTIVE_FTF,
+                                                  SCHED_OBJECTIVE_MAKESPAN};
+    struct base_rand rand;
+    struct sched_objective_solver *s = solver_new();
+    struct sched_objective_result r;
+
+    (void)state;
+    base_rand_init(&rand, 1, "hold back");
+    for (int n = 0; n < property_count(ROUNDS); n++) {
+        draw(&rand, 60, n % 2 == 1);
+        problem.in.pair = problem.pair;
+        for (size_t i = 0; i < 3; i++) {
+            size_t count = 0;
+            solve(s, levels[i], &problem.in, &r);
+            if (r.level == 0)
+                continue;
+            assert_non_null(r.slope);
+            for (size_t m = 0; m < problem.in.problem.job_count; m++) {
+                if (r.slope[m] == 0)
+                    continue;
+                count++;
+                assert_close(r.level, value_of(levels[i], &r, m), 1e-5);
+            }
+            assert_true(count > 0);
+        }
+    }
+    sched_objective_free(s);
+}
+
 /* Some run faster beside another than alone, by what is said of them; then the fastest alone is not
  * the fastest there is, and a level beyond it must be found all the same. */
 static void jobs_that_gain_from_company_are_solved_exactly(void **state)
 {
-    static const enum sched_objective scored[] = {SCHED_OBJECTIVE_MAX_MIN, SCHED_OBJECTIVE_FTF,
-                                                  SCHED_OBJECTIVE_MAKESPAN,
-                                                  SCHED_OBJECTIVE_THROUGHPUT};
     struct base_rand rand;
     struct sched_objective_solver *s = solver_new();
     struct sched_objective_result r;
@@ -121,7 +169,7 @@ static void jobs_that_gain_from_company_are_solved_exactly(void **state)
         for (uint32_t i = 0; i < problem.in.problem.kind_count * classes * classes; i++)
             problem.pair[i] *= (float)base_rand_range(&rand, 0.3, 4);
         problem.in.pair = problem.pair;
-        for (size_t i = 0; i < 8; i++) {
+        for (size_t i = 0; i < 2 * SCORED_COUNT; i++) {
             problem.in.aware = i % 2 == 0;
             solve(s, scored[i / 2], &problem.in, &r);
             assert_possible(&problem.in, &r);
@@ -180,7 +228,7 @@ static void prices_with_pairs_are_what_more_gpus_are_worth(void **state)
 /* 300 jobs with different needs in few classes: more than there may be groups. */
 static void many_different_jobs_are_gathered_and_the_bound_still_holds(void **state)
 {
-    static const enum sched_objective scored[] = {SCHED_OBJECTIVE_FTF, SCHED_OBJECTIVE_MAKESPAN};
+    static const enum sched_objective timed[] = {SCHED_OBJECTIVE_FTF, SCHED_OBJECTIVE_MAKESPAN};
     struct base_rand rand;
     struct sched_objective_solver *s = solver_new();
     struct sched_objective_result r;
@@ -191,12 +239,12 @@ static void many_different_jobs_are_gathered_and_the_bound_still_holds(void **st
         problem_draw(&problem, &rand, 3, 300, 6, false);
         for (size_t i = 0; i < 2; i++) {
             problem.in.pair = NULL;
-            solve(s, scored[i], &problem.in, &r);
+            solve(s, timed[i], &problem.in, &r);
             double without = r.level;
             problem.in.pair = problem.pair;
-            solve(s, scored[i], &problem.in, &r);
+            solve(s, timed[i], &problem.in, &r);
             assert_possible(&problem.in, &r);
-            assert_close(r.level, worth(scored[i], &problem.in, &r), 1e-6);
+            assert_close(r.level, worth(timed[i], &problem.in, &r), 1e-6);
             assert_true(r.level <= without * (1 + 1e-6));
             assert_true(r.bound <= r.level * (1 + 1e-6));
             if (r.exact)
@@ -396,6 +444,7 @@ int main(void)
         cmocka_unit_test(shares_and_pairs_are_possible_for_every_objective),
         cmocka_unit_test(sharing_never_makes_a_level_worse),
         cmocka_unit_test(levels_are_what_the_pairs_give),
+        cmocka_unit_test(those_who_hold_back_are_at_the_level),
         cmocka_unit_test(jobs_that_gain_from_company_are_solved_exactly),
         cmocka_unit_test(prices_with_pairs_are_what_more_gpus_are_worth),
         cmocka_unit_test(many_different_jobs_are_gathered_and_the_bound_still_holds),

@@ -391,8 +391,10 @@ static void make_table(struct sched_table *t, const struct world *w, const doubl
 }
 
 /* Sequential and by counts: what upgrading should do where gangs may lie anywhere. */
-static void check_upgrade(struct world *w, const double *speed, const bool *had_grant)
+static void check_upgrade(struct world *w, const double *speed, const bool *had_grant,
+                          bool for_less)
 {
+    const struct sched_kind *kinds = w->cluster.kinds;
     uint32_t free[SCHED_KINDS_MAX];
 
     for (uint32_t k = 0; k < w->cluster.kind_count; k++)
@@ -412,7 +414,9 @@ static void check_upgrade(struct world *w, const double *speed, const bool *had_
             double left = j->model.work - j->progress;
             if (speed[k] > speed[j->alloc.kind] && free[k] >= j->gpus &&
                 j->lease_until_s <= w->now_s &&
-                left / speed[j->alloc.kind] - left / speed[k] > 2 * w->restart_s)
+                left / speed[j->alloc.kind] - left / speed[k] > 2 * w->restart_s &&
+                (!for_less || kinds[k].usd_gpu_h / speed[k] <=
+                                  kinds[j->alloc.kind].usd_gpu_h / speed[j->alloc.kind]))
                 to = k;
         }
         assert_int_equal(g->alloc.kind, to);
@@ -434,7 +438,7 @@ static void upgrade_moves_to_a_faster_kind_only_where_that_saves_twice_the_resta
         struct sched_table table;
         uint32_t all[WORLD_JOBS_MAX];
         bool had[WORLD_JOBS_MAX];
-        world_open(w, NULL, seed, "4x4:k80,2x4:p100,1x4:v100");
+        world_open(w, NULL, seed, "4x4:k80:usd=0.9,2x4:p100:usd=2.5,1x4:v100:usd=3");
         make_table(&table, w, speed);
         world_begin(w);
         w->restart_s = base_rand_range(&w->rand, 0, 400);
@@ -456,8 +460,10 @@ static void upgrade_moves_to_a_faster_kind_only_where_that_saves_twice_the_resta
             if (base_rand_below(&w->rand, 4) == 0)
                 w->jobs[i]->lease_until_s = w->now_s + 1;
         }
+        if (seed % 2 == 0)
+            sched_plan_upgrade_for_less(w->plan);
         size_t moved = sched_plan_upgrade(w->plan, all, w->job_count, SCHED_FIT_PACK), seen = 0;
-        check_upgrade(w, speed, had);
+        check_upgrade(w, speed, had, seed % 2 == 0);
         for (size_t i = 0; i < w->job_count; i++)
             seen += had[i] && !sched_plan_grant(w->plan, i)->kept;
         assert_int_equal(moved, seen);
@@ -530,13 +536,16 @@ static void shares_and_prices_are_those_of_this_decision(void **state)
     for (size_t i = 0; i < 15; i++)
         assert_true(want[i] == 0);
     want[14] = 0.25f;
-    sched_plan_set_prices(w->plan, prices);
+    sched_plan_set_prices(w->plan, prices, "units", true);
     prices[0] = 7; /* they were copied */
     assert_true(sched_plan_place(w->plan, 0, SCHED_KIND_BEST, SCHED_FIT_PACK));
     assert_ptr_equal(sched_plan_want(w->plan), want);
     assert_ptr_equal(sched_plan_wanted(w->plan), want);
     assert_true(want[14] == 0.25f);
     assert_true(sched_plan_prices(w->plan)[0] == 0.5 && sched_plan_prices(w->plan)[2] == 2);
+    bool next;
+    assert_string_equal(sched_plan_price_unit(w->plan, &next), "units");
+    assert_true(next);
 
     assert_int_equal(sched_plan_begin(w->plan, &w->snap), SHOAL_OK);
     assert_null(sched_plan_wanted(w->plan));
@@ -565,6 +574,23 @@ static void a_decision_that_is_not_proven_says_so_once(void **state)
     assert_true(sched_plan_unproven(w->plan, NULL));
     assert_int_equal(sched_plan_begin(w->plan, &w->snap), SHOAL_OK);
     assert_false(sched_plan_unproven(w->plan, &gap));
+    world_close(w);
+}
+
+static void a_decision_that_solved_says_so_once(void **state)
+{
+    struct world *w = &world;
+
+    (void)state;
+    world_open(w, NULL, 1, "1x4:t4");
+    world_begin(w);
+    world_snapshot(w);
+    assert_int_equal(sched_plan_begin(w->plan, &w->snap), SHOAL_OK);
+    assert_false(sched_plan_solved(w->plan));
+    sched_plan_set_solved(w->plan);
+    assert_true(sched_plan_solved(w->plan));
+    assert_int_equal(sched_plan_begin(w->plan, &w->snap), SHOAL_OK);
+    assert_false(sched_plan_solved(w->plan));
     world_close(w);
 }
 
@@ -650,6 +676,7 @@ int main(void)
         cmocka_unit_test(an_upgrade_that_finds_no_close_places_leaves_everything_as_it_was),
         cmocka_unit_test(shares_and_prices_are_those_of_this_decision),
         cmocka_unit_test(a_decision_that_is_not_proven_says_so_once),
+        cmocka_unit_test(a_decision_that_solved_says_so_once),
         cmocka_unit_test(shares_refused_for_want_of_memory_are_reported),
         cmocka_unit_test(a_place_refused_for_want_of_memory_is_reported_and_leaves_the_books_right),
     };

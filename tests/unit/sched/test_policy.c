@@ -96,11 +96,37 @@ static void ranks_are_the_kinds_it_may_use_fastest_first(void **state)
     }
 }
 
+static void jobs_of_a_snapshot_are_found_by_id_and_only_by_id(void **state)
+{
+    enum { JOBS = 40 };
+    struct sched_job job[JOBS], *jobs[JOBS];
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 1, "find");
+    for (uint32_t count = 0; count <= JOBS; count++) {
+        struct sched_snapshot snap = {.jobs = jobs, .job_count = count};
+        uint32_t id = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            id += 1 + (uint32_t)base_rand_below(&rand, 3);
+            job[i] = (struct sched_job){.id = id};
+            jobs[i] = &job[i];
+        }
+        for (uint32_t asked = 0, next = 0; asked <= id + 1; asked++) {
+            bool there = next < count && job[next].id == asked;
+            assert_int_equal(sched_snapshot_find(&snap, asked), there ? next : SCHED_JOB_NONE);
+            next += there;
+        }
+        assert_int_equal(sched_snapshot_find(&snap, SCHED_JOB_NONE), SCHED_JOB_NONE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_whole_and_have_names_of_their_own),
         cmocka_unit_test(every_row_is_found_by_its_name_and_nothing_else_is),
+        cmocka_unit_test(jobs_of_a_snapshot_are_found_by_id_and_only_by_id),
         cmocka_unit_test(ranks_are_the_kinds_it_may_use_fastest_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* test_policy_contract.c - the worked example of src/sched/policy.h, word for word, keeps the rules. */
+/* test_policy_contract.c - the worked example of src/sched/policy.h, word for word, keeps the
+ * rules. */
 #include "rules.h"
 
 static shoal_status decide(void *memory, const struct sched_snapshot *snap, struct sched_plan *plan)

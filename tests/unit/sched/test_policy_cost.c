@@ -1,8 +1,8 @@
-/* test_policy_cost.c - the most work per dollar. */
+/* test_policy_cost.c - the largest sum of each GPU kind's work per dollar. */
 #include "unit/sched/sharing.h"
 
-/* Two GPUs, two jobs: a v100 costs 4 times a k80. The job that is 8 times as fast on it is worth the
- * money, the one that is 2 times as fast is not. */
+/* Two GPUs, two jobs: a v100 costs 4 times a k80. The job that is 8 times as fast on it is worth
+ * the money, the one that is 2 times as fast is not. */
 static void the_dear_kind_goes_to_the_job_that_uses_it_best(void **state)
 {
     struct world *w = sharing_open("cost", "1x1:v100:usd=4,1x1:k80:usd=1", NULL);
@@ -33,7 +33,34 @@ static void whoever_does_least_per_dollar_waits_for_the_price(void **state)
     sharing_close(w);
 }
 
-/* Names without a list price, and none given: kinds cost the same, and speed decides. */
+static void every_kind_needs_a_price(void **state)
+{
+    static const struct {
+        const char *spec, *without;
+    } rows[] = {{"1x1:v100,1x1:k80", NULL},
+                {"1x1:v100,1x1:thing:usd=2", NULL},
+                {"1x1:v100,1x1:thing", "'thing'"},
+                {"1x1:other:usd=0,1x1:v100", "'other'"}};
+    static const char *const names[] = {"cost", "cost-slo"};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * BASE_COUNT(rows); i++) {
+        const char *without = rows[i / 2].without;
+        const struct sched_policy *p = sched_policy_find(names[i % 2], NULL);
+        struct sched_cluster cluster;
+        shoal_err err = SHOAL_ERR_INIT;
+        assert_int_equal(sched_cluster_parse(&base_alloc_libc, rows[i / 2].spec, &cluster, &err),
+                         SHOAL_OK);
+        struct sched_setting setting = {.cluster = &cluster};
+        assert_int_equal(p->check(NULL, &setting, &err),
+                         without == NULL ? SHOAL_OK : SHOAL_E_INVAL);
+        assert_true(without == NULL ||
+                    (strstr(err.message, without) != NULL && strstr(err.message, names[i % 2])));
+        sched_cluster_fini(&cluster);
+    }
+}
+
+/* A driver that does not check: kinds without a price cost the same, and speed decides. */
 static void without_prices_all_kinds_cost_the_same(void **state)
 {
     struct world *w = sharing_open("cost", "1x1:thing,1x1:other", NULL);
@@ -53,6 +80,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_dear_kind_goes_to_the_job_that_uses_it_best),
         cmocka_unit_test(whoever_does_least_per_dollar_waits_for_the_price),
+        cmocka_unit_test(every_kind_needs_a_price),
         cmocka_unit_test(without_prices_all_kinds_cost_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* test_policy_cost_slo.c - deadlines first, then the most work per dollar. */
+/* test_policy_cost_slo.c - deadlines first, then as cost. */
 #include "unit/sched/sharing.h"
 
 static struct world_job *add_due(struct world *w, const double *speed, double steps, double due_s)
@@ -59,16 +59,26 @@ static void a_deadline_that_has_passed_is_no_deadline(void **state)
     sharing_close(w);
 }
 
-static void jobs_wait_for_those_that_are_due(void **state)
+/* One GPU, so all but one wait: two with time to spare, one with a deadline beyond reach, one whose
+ * deadline has passed, one that has none. */
+static void only_a_deadline_that_can_be_kept_leaves_time(void **state)
 {
     struct world *w = sharing_open("cost-slo", "1x1:k80", NULL);
 
     (void)state;
-    add_due(w, (double[]){1}, 3000, 3060);
+    add_due(w, (double[]){1}, 3000, 6000);
+    add_due(w, (double[]){1}, 3000, 90000);
+    add_due(w, (double[]){1}, 30000, 300);
+    add_due(w, (double[]){1}, 3000, -100);
     sharing_add(w, (double[]){1}, 3000);
-    world_round(w);
-    world_decide(w);
-    assert_int_equal(sched_plan_reason(w->plan, 1), SCHED_WHY_DEADLINE_SLACK);
+    for (int r = 0; r < 30; r++) {
+        world_round(w);
+        world_decide(w);
+        for (size_t i = 0; i < 5; i++)
+            if (!sched_plan_has(w->plan, i))
+                assert_int_equal(sched_plan_reason(w->plan, i),
+                                 i < 2 ? SCHED_WHY_DEADLINE_SLACK : SCHED_WHY_PRICE);
+    }
     sharing_close(w);
 }
 
@@ -78,7 +88,7 @@ int main(void)
         cmocka_unit_test(a_deadline_comes_before_the_price),
         cmocka_unit_test(what_cannot_all_be_kept_is_kept_in_part),
         cmocka_unit_test(a_deadline_that_has_passed_is_no_deadline),
-        cmocka_unit_test(jobs_wait_for_those_that_are_due),
+        cmocka_unit_test(only_a_deadline_that_can_be_kept_leaves_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_policy_fifo_types.c - in order of arrival, each job the fastest kind with room; and pairs. */
+/* test_policy_fifo_types.c - in order of arrival, each job the fastest kind with room; and
+ * pairs. */
 #include "unit/sched/rules.h"
 
 #include "base/assert.h"

@@ -112,6 +112,7 @@ static void weights_that_are_no_weights_are_refused(void **state)
 {
     static const char *const bad[] = {"a",     "a=",     "=2",       "a=0",   "a=-1", "a=nan",
                                       "a=inf", "a=1e10", "a=1,,b=2", "a=1 b", "a= 1", "a=1,b"};
+    const struct sched_setting anywhere = {0};
     static const char *const good[] = {"",      "a=1",      "a=1,b=2", "a=1+b=2",
                                        "a=b=3", "a/b=0.5,", "a=1e9"};
     const struct sched_policy *p = sched_policy_find("hierarchical", NULL);
@@ -127,13 +128,61 @@ static void weights_that_are_no_weights_are_refused(void **state)
                  fine ? good[i - BASE_COUNT(bad)] : bad[i]);
         assert_int_equal(base_opt_assign(p->opts, p->opt_count, assignment, "p", memory, &err),
                          SHOAL_OK);
-        shoal_status st = p->check(memory, &err);
+        shoal_status st = p->check(memory, &anywhere, &err);
         if (fine != (st == SHOAL_OK))
             fail_msg("'%s': %s", assignment, shoal_status_name(st));
         if (!fine)
             assert_non_null(strstr(err.message, "NAME=WEIGHT"));
         free(memory);
     }
+}
+
+static const char *name_of(void *ctx, uint32_t group)
+{
+    const char *const *names = ctx;
+
+    return names[group];
+}
+
+/* What `weights` are said to be in a setting with these groups; "" when they are fine. */
+static const char *verdict(const char *weights, const char *const *names, size_t count)
+{
+    static char text[1000];
+    const struct sched_policy *p = sched_policy_find("hierarchical", NULL);
+    const struct sched_setting setting = {
+        .group_name = name_of, .group_ctx = (void *)(uintptr_t)names, .group_count = count};
+    void *memory = calloc(1, p->memory_size);
+    char assignment[64];
+    shoal_err err = SHOAL_ERR_INIT;
+
+    base_opt_defaults(p->opts, p->opt_count, memory);
+    snprintf(assignment, sizeof assignment, "weights=%s", weights);
+    assert_int_equal(base_opt_assign(p->opts, p->opt_count, assignment, "p", memory, &err),
+                     SHOAL_OK);
+    text[0] = '\0';
+    if (p->check(memory, &setting, &err) != SHOAL_OK)
+        snprintf(text, sizeof text, "%s; %s", err.message, err.hint);
+    free(memory);
+    return text;
+}
+
+static void weights_are_of_groups_that_jobs_are_in_each_once(void **state)
+{
+    static const char *const names[] = {"web", "research/vision", "research/nlp"};
+    static const char *const one[] = {"default"};
+
+    (void)state;
+    assert_string_equal(verdict("web=2,research=3,research/nlp=1", names, 3), "");
+    assert_string_equal(verdict("", names, 3), "");
+    assert_non_null(strstr(verdict("web=1,web=2", names, 3), "'web' is there twice"));
+    assert_non_null(strstr(verdict("web=1+research=2+web=1", names, 3), "'web' is there twice"));
+    assert_non_null(strstr(verdict("web=1,reserch=2", names, 3),
+                           "no job is in a group 'reserch'; did you mean 'research'?"));
+    assert_non_null(strstr(verdict("research/vison=2", names, 3), "mean 'research/vision'?"));
+    assert_non_null(strstr(verdict("web/x=2", names, 3), "no job is in a group 'web/x'"));
+    assert_non_null(strstr(verdict("resear=2", names, 3), "no job is in a group 'resear'"));
+    assert_non_null(strstr(verdict("zebra=2", names, 3), "'zebra'; one is 'web'"));
+    assert_non_null(strstr(verdict("zebra=2", one, 1), "'zebra'; all jobs are in 'default'"));
 }
 
 int main(void)
@@ -145,6 +194,7 @@ int main(void)
         cmocka_unit_test(groups_nest_by_their_names),
         cmocka_unit_test(inside_fifo_serves_the_oldest_of_each_group),
         cmocka_unit_test(weights_that_are_no_weights_are_refused),
+        cmocka_unit_test(weights_are_of_groups_that_jobs_are_in_each_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

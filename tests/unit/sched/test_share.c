@@ -217,6 +217,26 @@ static void prices_say_which_kind_is_scarce(void **state)
     close_world(w);
 }
 
+/* The longest job is at its top speed and sets the makespan: no GPU betters that, but the others
+ * would gain from one. */
+static void where_gpus_cannot_better_the_objective_prices_are_of_what_comes_next(void **state)
+{
+    struct world *w = open_world("makespan", 1, "1x1:v100,1x1:p100,60x1:k80", single, 0);
+    bool next = false;
+
+    (void)state;
+    world_begin(w);
+    add_row(w, 0, 1e9);
+    for (int i = 0; i < 20; i++)
+        add_row(w, 0, 1e6);
+    world_decide(w);
+    const double *price = sched_plan_prices(w->plan);
+    assert_string_not_equal(sched_plan_price_unit(w->plan, &next),
+                            sched_objectives[SCHED_OBJECTIVE_MAKESPAN].unit);
+    assert_true(next && price[0] > 0);
+    close_world(w);
+}
+
 /* A tolerance that no arithmetic keeps stands for numbers that are too much for the solver. */
 static void shares_that_are_not_proven_are_told_when_they_are_solved_for(void **state)
 {
@@ -406,6 +426,7 @@ int main(void)
         cmocka_unit_test(gangs_receive_most_of_what_was_wanted),
         cmocka_unit_test(shares_are_possible_while_jobs_and_nodes_come_and_go),
         cmocka_unit_test(prices_say_which_kind_is_scarce),
+        cmocka_unit_test(where_gpus_cannot_better_the_objective_prices_are_of_what_comes_next),
         cmocka_unit_test(shares_that_are_not_proven_are_told_when_they_are_solved_for),
         cmocka_unit_test(agnostic_shares_are_spread_over_the_kinds_by_size),
         cmocka_unit_test(turns_are_long_where_a_restart_is_dear),

@@ -12,7 +12,7 @@ enum { PAGE_MAX = 1000 * 1000, BUFFER_MAX = 8 * 1000 * 1000 };
 
 __attribute__((unused)) static const char mixed[] = "6x4:t4,3x8:rtx,2x8:a100";
 __attribute__((unused)) static const struct sim_report_opts plain = {
-    "shoal sim day.csv --report day.html", NULL, 7, 60};
+    .command = "shoal sim day.csv --report day.html", .seed = 7, .round_s = 60};
 
 static inline char *page_of(struct sim_result *const *results, size_t count,
                             const struct sim_report_opts *opts)

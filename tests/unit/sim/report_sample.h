@@ -343,6 +343,8 @@ static inline void sample_promise(struct sample *s, size_t index, uint64_t seed)
         error += all > 0 ? gap / all : 0;
     }
     r->metrics.share_error = n > 0 ? error / (double)n : NAN;
+    r->series.price_unit = "GPUs of average speed";
+    r->series.price_s = r->series.step_s * (double)r->series.count;
     for (uint32_t k = 0; k < kinds; k++) {
         r->series.price[k] = sample_alloc(SAMPLE_SERIES, sizeof(float));
         for (size_t i = 0; i < r->series.count; i++)

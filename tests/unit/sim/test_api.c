@@ -144,6 +144,54 @@ static void structs_of_an_older_header_are_read_and_filled_as_far_as_they_go(voi
     shoal_env_free(env);
 }
 
+static void jobs_are_decided_on_between_rounds_when_that_is_wanted(void **state)
+{
+    static const char *const traces[] = {"a.csv"};
+    shoal_env *env = world_new();
+    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim *sim = NULL;
+    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+    shoal_sim_job job = SHOAL_SIM_JOB_INIT;
+
+    (void)state;
+    world_put(env, "a.csv", small);
+    opts.traces = traces;
+    opts.trace_count = 1;
+    opts.cluster = "2x8:t4";
+    opts.react_s = 5;
+    assert_int_equal(shoal_sim_new(env, &opts, &sim, NULL), SHOAL_OK);
+    assert_int_equal(shoal_sim_run(sim, "max-min", &r, NULL), SHOAL_OK);
+    assert_int_equal(shoal_sim_job_get(sim, 1, &job, NULL), SHOAL_OK);
+    assert_true(job.start_s == 10);
+    assert_int_equal(r.solves,
+                     5); /* three come and are let in; the last of three ends leaves nobody */
+    assert_true(r.rounds > r.solves); /* at most rounds nothing is new */
+    shoal_sim_free(sim);
+    shoal_env_free(env);
+}
+
+static void deadlines_are_counted_and_money_needs_prices(void **state)
+{
+    shoal_env *env = world_new();
+    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    world_put(env, "a.csv",
+              "name,submit_s,gpus,duration_s,deadline_s\n"
+              "a,0,4,600,5000\nb,0,4,600,100\nc,0,4,600,\n");
+    shoal_sim *sim = sim_of(env, "1x4:t4");
+    assert_int_equal(shoal_sim_run(sim, "cost-slo", &r, &err), SHOAL_OK);
+    assert_true(r.deadlines == 2 && r.missed == 1);
+    shoal_sim_free(sim);
+    sim = sim_of(env, "1x4:thing");
+    assert_int_equal(shoal_sim_run(sim, "cost-slo", &r, &err), SHOAL_E_INVAL);
+    assert_non_null(strstr(err.message, "'thing'"));
+    assert_int_equal(shoal_sim_run(sim, "max-min", &r, &err), SHOAL_OK);
+    shoal_sim_free(sim);
+    shoal_env_free(env);
+}
+
 static void a_stopped_run_is_cancelled_and_the_next_one_is_not(void **state)
 {
     shoal_env *env = world_new();
@@ -210,6 +258,8 @@ int main(void)
         cmocka_unit_test(jobs_tell_what_the_last_run_did),
         cmocka_unit_test(wrong_calls_are_refused_and_change_nothing),
         cmocka_unit_test(structs_of_an_older_header_are_read_and_filled_as_far_as_they_go),
+        cmocka_unit_test(jobs_are_decided_on_between_rounds_when_that_is_wanted),
+        cmocka_unit_test(deadlines_are_counted_and_money_needs_prices),
         cmocka_unit_test(a_stopped_run_is_cancelled_and_the_next_one_is_not),
         cmocka_unit_test(failed_allocations_end_in_a_clean_error),
     };

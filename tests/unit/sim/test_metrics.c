@@ -133,6 +133,39 @@ static void a_job_that_accepts_one_kind_is_alone_on_that_kind(void **state)
     run_world_fini(&w);
 }
 
+/* On one GPU, fifo: a ends at 630, b at 1290, c at 1950; d asks for more than there is. */
+static void a_deadline_is_missed_by_jobs_that_end_after_it_or_never(void **state)
+{
+    struct run_world w;
+
+    (void)state;
+    run_world_init(&w, "1x1:t4");
+    run_world_csv(&w,
+                  "#shoal-trace v1\nname,submit_s,gpus,duration_s,deadline_s\n"
+                  "a,0,1,600,630\nb,0,1,600,1289\nc,0,1,600,\nd,0,2,600,5000\n",
+                  NULL);
+    struct sim_result *r = run_world_policy(&w, "fifo");
+    assert_int_equal(r->metrics.deadlines, 2);
+    assert_int_equal(r->metrics.missed, 1);
+    sim_result_free(r);
+
+    struct sim_opts o = run_world_opts("fifo");
+    o.job_failures = true;
+    for (o.seed = 1;; o.seed++) { /* until a fails for good, which it does before its deadline */
+        r = run_world_run(&w, &o);
+        bool failed = r->jobs[0].outcome == SIM_FAILED && r->jobs[0].finish_s < 630;
+        uint64_t missed = r->metrics.missed,
+                 late = r->jobs[1].outcome == SIM_FAILED || r->jobs[1].finish_s > 1289;
+        sim_result_free(r);
+        if (failed) {
+            assert_int_equal(missed, 1 + late);
+            break;
+        }
+        assert_true(o.seed < 1000);
+    }
+    run_world_fini(&w);
+}
+
 static void figures_count_from_the_round_of_the_first_submission(void **state)
 {
     struct run_world w;
@@ -264,6 +297,7 @@ int main(void)
         cmocka_unit_test(rho_counts_the_mean_number_of_live_jobs),
         cmocka_unit_test(the_isolated_share_is_of_every_kind),
         cmocka_unit_test(a_job_that_accepts_one_kind_is_alone_on_that_kind),
+        cmocka_unit_test(a_deadline_is_missed_by_jobs_that_end_after_it_or_never),
         cmocka_unit_test(figures_count_from_the_round_of_the_first_submission),
         cmocka_unit_test(utilization_ends_with_the_last_job),
         cmocka_unit_test(cost_is_known_only_when_every_kind_used_has_a_price),

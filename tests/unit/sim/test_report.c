@@ -74,7 +74,8 @@ static void hostile_names_stay_text(void **state)
     }
     snprintf(s.cluster.kinds[0].name, sizeof s.cluster.kinds[0].name, "</svg><b>");
     s.trace.format = "<i>";
-    struct sim_report_opts opts = {hostile[1], hostile[0], UINT64_MAX, 60};
+    struct sim_report_opts opts = {
+        .command = hostile[1], .title = hostile[0], .seed = UINT64_MAX, .round_s = 60};
     char *page = page_of(s.results, 3, &opts);
     assert_well_formed(page);
     assert_int_equal(count_of(page, "<script"), 0);
@@ -302,6 +303,29 @@ static void lost_time_is_laid_to_failures_only_where_something_failed(void **sta
     sample_free(&s);
 }
 
+static void missed_deadlines_are_told_where_jobs_have_deadlines(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_make(&s, mixed, 40, 3, 20000, 36);
+    assert_says(&s, 3, "deadline", false);
+    assert_says(&s, 3, ">missed</th>", false);
+    for (size_t i = 0; i < 3; i++)
+        s.results[i]->metrics.deadlines = 1200;
+    assert_says(&s, 3, "All deadlines are kept under every policy. ", true);
+    assert_says(&s, 1, "All deadlines are kept. ", true);
+    for (size_t i = 0; i < 3; i++)
+        s.results[i]->metrics.missed = 7;
+    assert_says(&s, 3, "Of 1,200 deadlines, <b>fifo</b> misses 7, as does every policy. ", true);
+    assert_says(&s, 1, "Of 1,200 deadlines, <b>fifo</b> misses 7. ", true);
+    s.results[1]->metrics.missed = 0;
+    s.results[2]->metrics.missed = 1100;
+    assert_says(&s, 3, "Of 1,200 deadlines, <b>srtf</b> misses none, <b>las</b> 1,100. ", true);
+    assert_says(&s, 3, ">missed</th>", true);
+    assert_says(&s, 3, " best\" data-l=\"missed\">0<", true);
+    sample_free(&s);
+}
+
 static void time_of_runs_side_by_side_is_cpu_time(void **state)
 {
     (void)state;
@@ -514,7 +538,7 @@ static void missing_records_and_prices_make_a_page(void **state)
     assert_plain_page(&s, 2, "GPUs held, by kind");
     for (size_t i = 0; i < 2; i++)
         s.results[i]->series.step_s = 0;
-    char *page = page_of(s.results, 2, &(struct sim_report_opts){NULL, NULL, 0, 0});
+    char *page = page_of(s.results, 2, &(struct sim_report_opts){.round_s = 0});
     assert_well_formed(page);
     assert_null(strstr(page, "Who holds what"));
     assert_null(strstr(page, "data-l=\"cost\""));
@@ -745,6 +769,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(jobs_side_by_side_differ_in_colour),
         cmocka_unit_test(every_policy_is_said_only_of_figures_that_read_alike),
         cmocka_unit_test(lost_time_is_laid_to_failures_only_where_something_failed),
+        cmocka_unit_test(missed_deadlines_are_told_where_jobs_have_deadlines),
         cmocka_unit_test(time_of_runs_side_by_side_is_cpu_time),
         cmocka_unit_test(long_labels_break_after_colons_and_stay_apart),
         cmocka_unit_test(page_does_not_depend_on_when_the_trace_begins),

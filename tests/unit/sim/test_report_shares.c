@@ -80,13 +80,46 @@ static void prices_are_shown_against_the_mean_of_all_gpus(void **state)
         series->price[1][i] = i % 2 == 0 ? 4 : 8;
     }
     series->count -= series->count % 2;
-    assert_says(&s, 1, "1 is the mean of all, 4 in the unit of the objective", true);
+    series->price_s = series->step_s * (double)series->count;
+    assert_says(&s, 1, "1 is the mean of all, 4 GPUs of average speed</span>", true);
     assert_says(&s, 1, "<b>t4</b> 0.50 on average", true);
     assert_says(&s, 1, "<b>a100</b> 1.5 on average", true);
     assert_says(&s, 1, "Over the run: t4 0.50, a100 1.5\">", true);
     for (size_t i = 0; i < series->count; i++)
         series->price[0][i] = series->price[1][i] = 0;
-    assert_says(&s, 1, "one more would not have changed the objective", true);
+    assert_says(&s, 1, "one more would not have bettered anything", true);
+    sample_free(&s);
+}
+
+/* Half of the time prices are of what comes next, in a unit of its own: each has its own mean. */
+static void prices_in_two_units_are_each_shown_against_their_own_mean(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_make(&s, "1x4:t4,1x4:a100", 40, 1, 20000, 48);
+    sample_promise(&s, 0, 1);
+    struct sim_series *series = &s.results[0]->series;
+    series->count -= series->count % 2;
+    series->price_s = series->next_s = series->step_s * (double)series->count / 2;
+    series->next_unit = "jobs at their fastest";
+    for (size_t k = 0; k < 2; k++)
+        series->next[k] = sample_alloc(SAMPLE_SERIES, sizeof(float));
+    for (size_t i = 0; i < series->count; i++) {
+        bool own = i % 2 == 0;
+        series->price[0][i] = own ? 100 : 0;
+        series->price[1][i] = own ? 300 : 0;
+        series->next[0][i] = own ? 0 : 0.03f;
+        series->next[1][i] = own ? 0 : 0.01f;
+    }
+    assert_says(&s, 1,
+                "1 is the mean of all, 200 GPUs of average speed; 50\xc2\xa0% of the time GPUs "
+                "cannot better that, and it is 0.02 jobs at their fastest</span>",
+                true);
+    assert_says(&s, 1, "<b>t4</b> 1.0 on average", true); /* (0.5 + 1.5) / 2 */
+    assert_says(&s, 1, "<b>a100</b> 1.0 on average", true);
+    for (size_t i = 0; i < series->count; i++)
+        series->price[0][i] = series->price[1][i] = 0;
+    assert_says(&s, 1, "1 is the mean of all, 0.02 jobs at their fastest</span>", true);
     sample_free(&s);
 }
 
@@ -219,6 +252,7 @@ int main(void)
         cmocka_unit_test(policies_with_shares_have_both_panels),
         cmocka_unit_test(one_of_the_two_makes_one_panel),
         cmocka_unit_test(prices_are_shown_against_the_mean_of_all_gpus),
+        cmocka_unit_test(prices_in_two_units_are_each_shown_against_their_own_mean),
         cmocka_unit_test(words_about_shares_are_those_of_the_rows),
         cmocka_unit_test(shares_that_are_not_proven_are_said_to_be),
         cmocka_unit_test(odd_shares_and_prices_make_a_page),

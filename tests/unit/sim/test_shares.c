@@ -33,7 +33,7 @@ static shoal_status decide_exact(void *memory, const struct sched_snapshot *snap
             want[i * kinds + sched_plan_grant(plan, i)->alloc.kind] = 1;
     for (uint32_t k = 0; k < kinds; k++)
         prices[k] = (double)(snap->round + 1) * (k + 1);
-    sched_plan_set_prices(plan, prices);
+    sched_plan_set_prices(plan, prices, "units", false);
     return sched_plan_status(plan);
 }
 static const struct sched_policy exact = {.name = "exact", .decide = decide_exact};
@@ -80,7 +80,7 @@ static shoal_status decide_odd(void *memory, const struct sched_snapshot *snap,
     fill(snap, plan);
     for (size_t i = 0; i < snap->job_count; i++)
         want[2 * i] = i % 2 == 0 ? NAN : INFINITY;
-    sched_plan_set_prices(plan, prices);
+    sched_plan_set_prices(plan, prices, "units", false);
     return sched_plan_status(plan);
 }
 static const struct sched_policy odd = {.name = "odd", .decide = decide_odd};
@@ -306,6 +306,43 @@ static void prices_hold_for_a_round_and_are_nothing_when_no_job_is_live(void **s
     for (size_t i = 0; i < 6; i++)
         for (size_t k = 0; k < 2; k++)
             run_near((double)r->series.price[k][i], price[i] * (double)(k + 1), 1e-6);
+    sim_result_free(r);
+    run_world_fini(&w);
+}
+
+/* As exact, but every other round prices are of what comes next. */
+static shoal_status decide_turns(void *memory, const struct sched_snapshot *snap,
+                                 struct sched_plan *plan)
+{
+    shoal_status st = decide_exact(memory, snap, plan);
+    double prices[SCHED_KINDS_MAX];
+
+    memcpy(prices, sched_plan_prices(plan), snap->cluster->kind_count * sizeof *prices);
+    bool next = snap->round % 2 == 1;
+    sched_plan_set_prices(plan, prices, next ? "others" : "units", next);
+    return st;
+}
+static const struct sched_policy turns = {.name = "turns", .decide = decide_turns};
+
+static void prices_of_what_comes_next_are_kept_apart(void **state)
+{
+    struct run_world w;
+
+    (void)state;
+    run_world_init(&w, "1x4:t4,1x2:a100");
+    run_world_csv(&w, RUN_HEAD "a,0,4,100\nb,300,4,20\n", NULL); /* rounds 0 to 2, then one more */
+    struct sim_opts o = recording(&turns);
+    struct sim_result *r = run_world_run(&w, &o);
+    const double price[6] = {1, 0, 3, 0, 0, 0}, next[6] = {0, 2, 0, 0, 0, 4};
+    for (size_t i = 0; i < 6; i++)
+        for (size_t k = 0; k < 2; k++) {
+            run_near((double)r->series.price[k][i], price[i] * (double)(k + 1), 1e-6);
+            run_near((double)r->series.next[k][i], next[i] * (double)(k + 1), 1e-6);
+        }
+    assert_string_equal(r->series.price_unit, "units");
+    assert_string_equal(r->series.next_unit, "others");
+    run_near(r->series.price_s, 120, 1e-9);
+    run_near(r->series.next_s, 120, 1e-9);
     sim_result_free(r);
     run_world_fini(&w);
 }
@@ -542,6 +579,7 @@ int main(void)
         cmocka_unit_test(what_was_said_last_holds),
         cmocka_unit_test(numbers_that_are_none_are_not_counted),
         cmocka_unit_test(prices_hold_for_a_round_and_are_nothing_when_no_job_is_live),
+        cmocka_unit_test(prices_of_what_comes_next_are_kept_apart),
         cmocka_unit_test(a_long_run_keeps_the_mean_of_prices_in_bounded_steps),
         cmocka_unit_test(decisions_that_are_not_proven_are_counted_with_the_largest_gap),
         cmocka_unit_test(nothing_is_kept_unless_asked_for),

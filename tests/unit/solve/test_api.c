@@ -323,6 +323,111 @@ static void pairs_that_lose_nothing_double_what_there_is(void **state)
     shoal_env_free(env);
 }
 
+/* As many different jobs in pairs as are promised, each beside the next, and one more. */
+static void as_many_jobs_share_as_are_promised(void **state)
+{
+    enum { MOST = SHOAL_SOLVE_PAIR_JOBS_MAX };
+    static const size_t counts[] = {MOST / 2, MOST / 2 + 1, 200, MOST - 1, MOST};
+    static const double capacity[] = {4, 4}, usd_h[] = {2, 1};
+    static double rates[2 * (MOST + 1)], left[MOST + 1];
+    static shoal_solve_pair pairs[MOST];
+    shoal_env *env = env_of();
+    shoal_solver *solver = solver_of(env);
+    shoal_solve_problem p = SHOAL_SOLVE_PROBLEM_INIT;
+    shoal_solve_result r = SHOAL_SOLVE_RESULT_INIT;
+    shoal_err err = SHOAL_ERR_INIT;
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 1, "many share");
+    for (uint32_t i = 0; i <= MOST; i++) {
+        rates[2 * i] = base_rand_range(&rand, 1, 4);
+        rates[2 * i + 1] = base_rand_range(&rand, 1, 4);
+        left[i] = base_rand_range(&rand, 10, 1000);
+    }
+    for (uint32_t i = 0; i < MOST; i++)
+        pairs[i] = (shoal_solve_pair){i, i + 1, 0, 0.7 * rates[2 * i], 0.7 * rates[2 * i + 2]};
+    p.kind_count = 2;
+    p.capacity = capacity;
+    p.usd_h = usd_h;
+    p.rates = rates;
+    p.left = left;
+    p.pairs = pairs;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        p.job_count = counts[i];
+        p.pair_count = counts[i] - 1;
+        for (size_t o = 0; shoal_solve_objective(o) != NULL; o++) {
+            if (shoal_solver_solve(solver, shoal_solve_objective(o), &p, &r, &err) != SHOAL_OK)
+                fail_msg("%zu jobs, %s: %s", counts[i], shoal_solve_objective(o), err.message);
+            assert_true(r.exact);
+            assert_true(r.used[0] <= 4 * (1 + SLACK) && r.used[1] <= 4 * (1 + SLACK));
+            for (size_t j = 0; j < r.pair_count; j++)
+                assert_true(r.pairs[j].kind == 0 && r.pairs[j].with == r.pairs[j].job + 1);
+        }
+    }
+    p.job_count = MOST + 1;
+    p.pair_count = MOST;
+    for (size_t o = 0; shoal_solve_objective(o) != NULL; o++)
+        assert_int_equal(shoal_solver_solve(solver, shoal_solve_objective(o), &p, &r, &err),
+                         SHOAL_E_LIMIT);
+    shoal_solver_free(solver);
+    shoal_env_free(env);
+}
+
+/* Two kinds, each good for one of two jobs: who does not know it promises twice what there is. */
+static void agnostic_levels_are_true_and_what_was_believed_stands_beside(void **state)
+{
+    static const double capacity[] = {1, 1}, rates[] = {10, 1, 1, 10}, left[] = {1000, 1000};
+    shoal_env *env = env_of();
+    shoal_solver *solver = solver_of(env);
+    shoal_solve_problem p = SHOAL_SOLVE_PROBLEM_INIT;
+    shoal_solve_result r = SHOAL_SOLVE_RESULT_INIT;
+
+    (void)state;
+    p.kind_count = 2;
+    p.capacity = capacity;
+    p.job_count = 2;
+    p.rates = rates;
+    p.left = left;
+    p.agnostic = 1;
+    assert_int_equal(shoal_solver_solve(solver, "makespan", &p, &r, NULL), SHOAL_OK);
+    double slowest = fmax(left[0] / r.speeds[0], left[1] / r.speeds[1]);
+    assert_true(fabs(r.level - slowest) < 1e-6 * slowest);
+    assert_true(fabs(r.believed - 100) < 1e-6 && fabs(r.bound - 100) < 1e-6);
+    p.agnostic = 0;
+    assert_int_equal(shoal_solver_solve(solver, "makespan", &p, &r, NULL), SHOAL_OK);
+    assert_true(r.believed == r.level && r.level <= slowest * (1 + 1e-9));
+    shoal_solver_free(solver);
+    shoal_env_free(env);
+}
+
+/* Faster beside another than alone: that is the top then. */
+static void top_speed_is_that_beside_another_where_it_is_higher(void **state)
+{
+    static const double capacity[] = {2}, rates[] = {1, 1, 1};
+    static const shoal_solve_pair pair = {0, 1, 0, 2, 1.5};
+    shoal_env *env = env_of();
+    shoal_solver *solver = solver_of(env);
+    shoal_solve_problem p = SHOAL_SOLVE_PROBLEM_INIT;
+    shoal_solve_result r = SHOAL_SOLVE_RESULT_INIT;
+
+    (void)state;
+    p.kind_count = 1;
+    p.capacity = capacity;
+    p.job_count = 3;
+    p.rates = rates;
+    p.pairs = &pair;
+    p.pair_count = 1;
+    assert_int_equal(shoal_solver_solve(solver, "fifo", &p, &r, NULL), SHOAL_OK);
+    for (size_t i = 0; i < 3; i++) {
+        double top = i == 0 ? 2 : i == 1 ? 1.5 : 1;
+        assert_int_equal((r.flags[i] & SHOAL_SOLVE_TOP_SPEED) != 0, r.speeds[i] >= top);
+    }
+    assert_true(r.speeds[0] == 1); /* alone, and so not at its top */
+    shoal_solver_free(solver);
+    shoal_env_free(env);
+}
+
 static void empty_and_hopeless_problems_have_an_answer(void **state)
 {
     static const double capacity[] = {4, 0}, none[] = {0, 0, 0, 5}, usd_h[] = {1, 1};
@@ -549,6 +654,9 @@ int main(void)
         cmocka_unit_test(a_row_with_a_count_is_that_many_jobs),
         cmocka_unit_test(rows_in_entities_are_that_many_jobs),
         cmocka_unit_test(pairs_that_lose_nothing_double_what_there_is),
+        cmocka_unit_test(as_many_jobs_share_as_are_promised),
+        cmocka_unit_test(agnostic_levels_are_true_and_what_was_believed_stands_beside),
+        cmocka_unit_test(top_speed_is_that_beside_another_where_it_is_higher),
         cmocka_unit_test(empty_and_hopeless_problems_have_an_answer),
         cmocka_unit_test(one_job_and_one_kind_take_what_there_is),
         cmocka_unit_test(wrong_calls_are_refused_and_change_nothing),

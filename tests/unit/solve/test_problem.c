@@ -73,7 +73,7 @@ static void every_mistake_is_refused_with_its_place_and_what_to_do(void **state)
         {"{\"kinds\":{\"a\":{}},\"jobs\":[]}", "at kinds.a: \"gpus\" is missing", ""},
         {"{\"kinds\":{\"a\":-1},\"jobs\":[]}", "at kinds.a: expected a number of GPUs", ""},
         {"{\"kinds\":{\"a\":{\"gpus\":1,\"usd_h\":0}},\"jobs\":[]}",
-         "at kinds.a.usd_h: expected dollars per GPU and hour, above 0, at most 1e6, found 0", ""},
+         "at kinds.a.usd_h: expected dollars per GPU and hour, from 1e-6 to 1e6, found 0", ""},
         {"{\"kinds\":{\"a\":{\"gpu\":1}},\"jobs\":[]}", "at kinds.a: unknown field 'gpu'",
          "'gpus'"},
         {"{\"kinds\":{\"a\":1,\"a\":1},\"jobs\":[]}", "at kinds.a: this kind is there already", ""},
@@ -101,8 +101,8 @@ static void every_mistake_is_refused_with_its_place_and_what_to_do(void **state)
         {JOB("\"weight\":-2"), "found -2", ""},
         {JOB("\"weight\":1,\"weight\":2"), "duplicate object key", ""},
         {JOB("\"weight\":true"), "found true", ""},
-        {JOB("\"gpus\":0"), "at jobs[0].gpus: expected the GPUs it needs at once, above 0", ""},
-        {JOB("\"left\":0"), "at jobs[0].left: expected the steps left, above 0", ""},
+        {JOB("\"gpus\":0"), "at jobs[0].gpus: expected the GPUs it needs at once, from 1e-3", ""},
+        {JOB("\"left\":1e-7"), "at jobs[0].left: expected the steps left, from 1e-6 to 1e15", ""},
         {JOB("\"left\":123456789012345678901234567890"), "at jobs[0].left", ""},
         {JOB("\"since_s\":-1"), "at jobs[0].since_s: expected seconds of 0 or more", ""},
         {JOB("\"since_s\":\"soon\""), "found \"soon\"", ""},
@@ -112,6 +112,8 @@ static void every_mistake_is_refused_with_its_place_and_what_to_do(void **state)
         {JOB("\"name\":\"\""), "at jobs[0].name: expected a name of 1 to 255 bytes", ""},
         {JOB("\"name\":\"a\\nb\""), "without control characters", ""},
         {JOB("\"name\":7"), "found 7", ""},
+        {JOB("\"name\":\"a\\u0000b\""), "at jobs[0]: \\u0000 is in no name", ""},
+        {JOB("\"na\\u0000me\":\"a\""), "at jobs[0]: \\u0000 is in no name", ""},
         {JOB("\"entity\":\"a//b\""), "expected an entity such as 'research/vision'", ""},
         {JOB("\"entity\":\"/\""), "expected an entity such as", ""},
         {"{" KINDS ",\"jobs\":[{\"name\":\"a\",\"rates\":{}},\n{\"name\":\"a\",\"rates\":{}}]}",
@@ -282,6 +284,41 @@ static void what_an_objective_needs_is_asked_for_by_name(void **state)
     }
 }
 
+static void too_many_single_jobs_are_counted_up_to_the_one_too_many(void **state)
+{
+    shoal_env *env = world_new("{" KINDS ",\"jobs\":[{\"name\":\"a\",\"rates\":{\"v100\":2},"
+                               "\"entity\":\"e\"},{\"name\":\"b\",\"rates\":{\"v100\":2},"
+                               "\"entity\":\"e\",\"count\":1000000}],"
+                               "\"entities\":{\"e\":{\"inside\":\"fifo\"}}}");
+    struct solve_problem *p = world_load(env);
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(solve_problem_check(p, SCHED_OBJECTIVE_MAX_MIN, false, &err), SHOAL_OK);
+    assert_int_equal(solve_problem_check(p, SCHED_OBJECTIVE_HIERARCHICAL, false, &err),
+                     SHOAL_E_LIMIT);
+    assert_non_null(
+        strstr(err.message, "with jobs[1] ('b', count 1000000) there are 1000001 jobs"));
+    assert_non_null(strstr(err.hint, "fifo entities there can be 1000000"));
+    solve_problem_free(p);
+    shoal_env_free(env);
+}
+
+static void what_is_no_text_is_refused_as_soon_as_that_is_seen(void **state)
+{
+    static const char zero[] = "{\"kinds\":\0}";
+    shoal_env *env = world_new("{}");
+    struct solve_problem *p = NULL;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(env_sim_put(env, "p.json", zero, sizeof zero - 1), SHOAL_OK);
+    assert_int_equal(solve_problem_load(env, "p.json", NULL, &p, &err), SHOAL_E_FORMAT);
+    assert_non_null(strstr(err.message, "line 1, column 10: found a byte of value 0"));
+    assert_null(p);
+    shoal_env_free(env);
+}
+
 static void files_that_are_missing_or_empty_are_told(void **state)
 {
     shoal_env *env = world_new("");
@@ -353,6 +390,8 @@ int main(void)
         cmocka_unit_test(gangs_run_only_where_they_fit_and_that_is_noted),
         cmocka_unit_test(jobs_without_an_entity_share_the_default_one),
         cmocka_unit_test(what_an_objective_needs_is_asked_for_by_name),
+        cmocka_unit_test(too_many_single_jobs_are_counted_up_to_the_one_too_many),
+        cmocka_unit_test(what_is_no_text_is_refused_as_soon_as_that_is_seen),
         cmocka_unit_test(files_that_are_missing_or_empty_are_told),
         cmocka_unit_test(damaged_problems_are_refused_or_read_never_worse),
         cmocka_unit_test(short_memory_ends_in_a_clean_error),
