@@ -1,3 +1,4 @@
+/* ctest: timeout=600 */
 /* Every function of num/share.h against CLP (clp_oracle.h), on the same random problems as the
  * tests that need no other solver. Skipped where CLP is not installed. ctest: full timeout=300 */
 #ifdef SHOAL_HAVE_CLP

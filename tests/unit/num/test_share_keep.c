@@ -1,3 +1,4 @@
+/* ctest: timeout=600 */
 /* Tests of num_share_keep (src/num/share_keep.c). What it keeps must be feasible together, which
  * num_share_level says (and proves, see test_share_level.c); what it gives up is compared with the
  * best choice of all, tried one by one where the jobs are few. */

@@ -1,3 +1,4 @@
+/* ctest: timeout=600 */
 /* Tests of num_share_level (src/num/share_level.c): every answer is checked by itself. Shares that
  * exist prove the level from below, and the prices prove the bound from above (share_proof.h), so
  * no other solver is needed; test_share_clp.c compares with one all the same. */

@@ -1,3 +1,4 @@
+/* ctest: timeout=600 */
 /* Tests of num_share_sum (src/num/share_sum.c). Shares that exist and keep the floors prove the sum
  * from below, the prices prove the bound from above (share_proof.h). */
 #include "unit/num/share_proof.h"
