@@ -1,5 +1,5 @@
 /* ctest: timeout=600 */
-/* Tests of num_share_curve (src/num/share_curve.c). At the theta it returns the shares meet every
+/* Tests of num_share_curve (src/num/share.c). At the theta it returns the shares meet every
  * need; just below the bound the prices prove that none could (share_proof.h). */
 #include "unit/num/share_proof.h"
 
