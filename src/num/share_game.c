@@ -188,6 +188,15 @@ static void remember(struct share_fill_call *f)
     f->columns = 0;
 }
 
+/* At most all of a kind that is left; nothing beyond what must be used of one that is gone. */
+static void right_sides(const struct share_fill_call *f, double *b)
+{
+    for (uint32_t k = 0; k < f->s->kinds; k++)
+        if (f->row_of[k] != SHARE_NO_ROW)
+            b[f->row_of[k]] = f->gone[k] ? 0 : 1;
+    b[f->row_count - 1] = 1;
+}
+
 /* Rows of the master: kinds that are left, at most as much as there is; exhausted ones, exactly as
  * much; and one that keeps it bounded. */
 shoal_status num_share_game_begin(struct share_fill_call *f)
@@ -202,10 +211,10 @@ shoal_status num_share_game_begin(struct share_fill_call *f)
         f->row_of[k] = f->implied[k] ? SHARE_NO_ROW : f->row_count;
         if (f->implied[k])
             continue;
-        b[f->row_count] = f->gone[k] ? 0 : 1;
         equal[f->row_count++] = f->gone[k];
     }
-    b[f->row_count++] = 1;
+    f->row_count++;
+    right_sides(f, b);
     return num_share_master(s, f->row_count, b, equal);
 }
 
@@ -214,10 +223,7 @@ static void empty_master(struct share_fill_call *f)
     double b[NUM_KINDS_MAX + 1];
 
     remember(f);
-    for (uint32_t k = 0; k < f->s->kinds; k++)
-        if (f->row_of[k] != SHARE_NO_ROW)
-            b[f->row_of[k]] = f->gone[k] ? 0 : 1;
-    b[f->row_count - 1] = 1;
+    right_sides(f, b);
     num_lp_reset(f->s->master, b);
     f->cost = -INFINITY;
 }

@@ -157,7 +157,7 @@ static size_t gather(const struct num_share *s, const struct num_share_problem *
     size_t split = 0;
 
     for (size_t m = 0; m < p->job_count; m++) {
-        double count = p->count == NULL ? 1 : p->count[m];
+        double count = share_count(p, m);
         struct split_job j = {.weight = count * weight[m], .part = s->first[m], .job = (uint32_t)m};
         if (!kept[m] || floor[m] <= 0)
             continue;
@@ -190,7 +190,8 @@ static shoal_status keep_some(struct num_share *s, const struct num_share_proble
         split = 0;
         for (size_t m = 0; m < p->job_count; m++)
             if (kept[m] && floor[m] > 0)
-                jobs[split++] = (struct split_job){.weight = weight[m], .job = (uint32_t)m};
+                jobs[split++] =
+                    (struct split_job){.weight = share_count(p, m) * weight[m], .job = (uint32_t)m};
         qsort(jobs, split, sizeof *jobs, heavier_first);
         st = longest_head(s, p, floor, jobs, split, kept);
         split = 0;
