@@ -58,6 +58,12 @@ extern const char *const sched_sharing_names[];
 enum { SCHED_SHARE_ROW_COUNT = 3 };
 extern const struct base_opt sched_share_rows[SCHED_SHARE_ROW_COUNT];
 
+/* What the rows of policies with these knobs alone have in common. */
+#define SCHED_SHARE_POLICY                                                                       \
+    .opts = sched_share_rows, .opt_count = SCHED_SHARE_ROW_COUNT,                                \
+    .memory_size = sizeof(struct sched_share_memory), .preempts = true, .work_conserving = true, \
+    .fini = sched_share_fini
+
 SHOAL_MUST_USE shoal_status sched_share_decide(void *memory, const struct sched_share_goal *goal,
                                                const struct sched_snapshot *snap,
                                                struct sched_plan *plan);

@@ -29,13 +29,8 @@ const struct sched_policy sched_policy_cost_slo = {
     .optimises = "Deadlines at the least cost: a job runs on cheap GPUs while there is time, and "
                  "on faster ones when there is not.",
     .paper = "Narayanan et al., Gavel, OSDI 2020",
-    .opts = sched_share_rows,
-    .opt_count = SCHED_SHARE_ROW_COUNT,
-    .memory_size = sizeof(struct sched_share_memory),
-    .preempts = true,
-    .work_conserving = true,
+    SCHED_SHARE_POLICY,
     .starvation_free = false,
     .check = check,
     .decide = decide,
-    .fini = sched_share_fini,
 };

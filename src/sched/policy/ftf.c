@@ -23,12 +23,7 @@ const struct sched_policy sched_policy_ftf = {
     .optimises = "Fairness in finish times: whoever is furthest behind what a 1/n cluster of its "
                  "own would have given it goes first.",
     .paper = "Mahajan et al., Themis, NSDI 2020; Narayanan et al., Gavel, OSDI 2020",
-    .opts = sched_share_rows,
-    .opt_count = SCHED_SHARE_ROW_COUNT,
-    .memory_size = sizeof(struct sched_share_memory),
-    .preempts = true,
-    .work_conserving = true,
+    SCHED_SHARE_POLICY,
     .starvation_free = true,
     .decide = decide,
-    .fini = sched_share_fini,
 };

@@ -22,12 +22,7 @@ const struct sched_policy sched_policy_max_min = {
     .optimises = "Fairness on mixed hardware: every job gets at least its equal share of the "
                  "cluster, and jobs trade GPU kinds so that all gain.",
     .paper = "Narayanan et al., Gavel, OSDI 2020",
-    .opts = sched_share_rows,
-    .opt_count = SCHED_SHARE_ROW_COUNT,
-    .memory_size = sizeof(struct sched_share_memory),
-    .preempts = true,
-    .work_conserving = true,
+    SCHED_SHARE_POLICY,
     .starvation_free = true,
     .decide = decide,
-    .fini = sched_share_fini,
 };

@@ -22,12 +22,7 @@ const struct sched_policy sched_policy_throughput = {
     .optimises = "Work done per second: GPUs go to the jobs that use them best. A job that uses "
                  "none of them well waits.",
     .paper = "Narayanan et al., Gavel, OSDI 2020",
-    .opts = sched_share_rows,
-    .opt_count = SCHED_SHARE_ROW_COUNT,
-    .memory_size = sizeof(struct sched_share_memory),
-    .preempts = true,
-    .work_conserving = true,
+    SCHED_SHARE_POLICY,
     .starvation_free = false,
     .decide = decide,
-    .fini = sched_share_fini,
 };

@@ -123,7 +123,6 @@ static void agnostic_is_the_same_as_all_speeds_equal(void **state)
     sched_objective_free(s);
 }
 
-/* Without the idle jobs the others get what they got. */
 /* What an answer is said to reach is its score by the true speeds, however it was found; and knowing
  * better is never worse. */
 static void an_agnostic_answer_is_scored_by_true_speeds(void **state)
