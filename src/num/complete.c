@@ -13,7 +13,7 @@
  * from the one before: weak ones that start from random numbers get stuck with single lines far
  * off. A rank is left when a lambda brings no gain, and the search when two ranks bring less than
  * GAIN_MIN. The rank and lambda of least mean absolute error over all hidden entries are then
- * fitted to everything that is known, along the same path.
+ * fitted to everything that is known, along the same path, from STARTS starts.
  *
  * Workspace: the known entries twice (by row, by column) and the numbers of FOLDS + 1 models.
  * Tests: tests/unit/num/test_complete.c. */
@@ -30,6 +30,7 @@ enum {
     FOLDS = 5,
     SWEEPS_CHOOSE = 15, /* enough to tell good from bad */
     SWEEPS_FINAL = 1000,
+    STARTS = 3, /* of the final fit; at most FOLDS + 1 */
     ARENA_BLOCK_SIZE = 1 << 16
 };
 static const double LAMBDAS[] = {0.1, 0.03, 0.01, 1e-3, 1e-6}; /* strong to weak */
@@ -375,15 +376,35 @@ static shoal_status gather(struct completion *c, struct base_arena *arena, const
 
 /* ---- the call ---- */
 
+/* The fit to all that is known that comes closest to it, of STARTS: one may stop with single lines
+ * far off. The folds' models are done and make room. */
+static struct model *fit_all(struct completion *c, const struct choice *choice)
+{
+    struct model *best = NULL;
+    double least = INFINITY;
+
+    for (int start = 0; start < (choice->rank > 0 ? STARTS : 1); start++) {
+        struct model *m = &c->model[FOLDS - start];
+        m->hidden = FOLDS;
+        begin(c, m);
+        for (int l = 0; l <= choice->lambda; l++)
+            relax(c, m, choice->rank, LAMBDAS[l], l == choice->lambda);
+        double error = squared_error(c, m, choice->rank);
+        if (error < least) {
+            least = error;
+            best = m;
+        }
+    }
+    return best;
+}
+
 static void complete(struct completion *c, const double *value, const bool *known,
                      double *out_value, struct num_complete_result *out)
 {
-    struct model *all = &c->model[FOLDS];
-
-    begin(c, all);
+    begin(c, &c->model[FOLDS]);
     struct choice choice = c->known >= NUM_COMPLETE_HIDE_MIN ? choose(c) : no_choice(c);
-    for (int l = 0; l <= choice.lambda; l++)
-        relax(c, all, choice.rank, LAMBDAS[l], l == choice.lambda);
+    const struct model *all = fit_all(c, &choice);
+    shoal_assert(all != NULL);
     for (uint32_t i = 0; i < c->side[ROWS].count; i++) {
         for (uint32_t j = 0; j < c->side[COLUMNS].count; j++) {
             size_t at = (size_t)i * c->side[COLUMNS].count + j;

@@ -323,24 +323,28 @@ static double off_by(const struct world *w, const float *pair, double *out_mean)
     return sum / count;
 }
 
+/* What is stated may be too careful, seldom: one hidden part that was fitted badly does it. */
 static void estimates_are_much_better_than_the_mean(void **state)
 {
     static float pair[KINDS * CLASSES * CLASSES];
+    uint32_t count = (uint32_t)property_count(5), careful = 0;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= (uint64_t)property_count(5); seed++) {
+    for (uint64_t seed = 1; seed <= count; seed++) {
         struct world *w = world_make(seed, 0);
         struct sched_colocate *c = colocate(0.3, seed);
         double mean;
         rates(c, w, singles(), CLASSES, pair);
         double off = off_by(w, pair, &mean);
         double stated = sched_colocate_stats(c).error;
-        if (!(off < 0.3 * mean && stated > 0.5 * off && stated < 4 * off))
+        if (!(off < 0.3 * mean && stated > 0.5 * off && stated < 0.3 * mean))
             fail_msg("seed %llu: off by %g, stated %g, the mean by %g", (unsigned long long)seed,
                      off, stated, mean);
+        careful += stated >= 4 * off;
         sched_colocate_free(c);
         world_free(w);
     }
+    assert_true(careful <= 0.25 * count);
 }
 
 static void an_estimated_pair_shares_both_ways_or_not_at_all(void **state)
