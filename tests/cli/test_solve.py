@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
 """Runs `shoal solve`: the JSON adds up for every objective, the tables fit any terminal, long lists are cut."""
-import fcntl
 import json
 import os
-import pty
 import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 from pathlib import Path
+
+from terminal import shown
 
 SHOAL = os.environ["SHOAL_BIN"]
 EXAMPLE = Path(os.environ["SHOAL_SOURCE_DIR"]) / "examples" / "problem.json"
@@ -30,20 +28,7 @@ def solve(folder, *words, stdin=None):
 
 def on_terminal(folder, width, *words):
     """What a terminal of this width shows."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    with subprocess.Popen([SHOAL, "solve", *words], stdout=theirs, stderr=subprocess.DEVNULL, env=world(folder),
-                          cwd=folder) as child:
-        os.close(theirs)
-        text = b""
-        try:
-            while chunk := os.read(ours, 4096):
-                text += chunk
-        except OSError:  # the terminal's other end is closed
-            pass
-        child.wait(60)
-    os.close(ours)
-    return text.decode().splitlines()
+    return shown([SHOAL, "solve", *words], width, env=world(folder), cwd=folder)
 
 
 def objectives(folder):

@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 """Runs `shoal sim` on a terminal: the table fits it, least needed columns first out; a pipe gets them all."""
-import fcntl
 import os
-import pty
-import struct
-import subprocess
 import sys
 import tempfile
-import termios
 from pathlib import Path
+
+from terminal import shown
 
 SHOAL = os.environ["SHOAL_BIN"]
 ALL = "POLICY AVG P50 P99 MAKESPAN WAIT RHO WORST UNFAIR BUSY COST DECIDES".split()
@@ -16,21 +13,8 @@ ALL = "POLICY AVG P50 P99 MAKESPAN WAIT RHO WORST UNFAIR BUSY COST DECIDES".spli
 
 def columns_at(width, trace):
     """The words of the heading on a terminal of this width, and the longest line."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     env = {"PATH": os.environ["PATH"], "HOME": str(trace.parent), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
-    with subprocess.Popen([SHOAL, "sim", "-c", "1x4:t4", "-p", "fifo,las", str(trace)], stdout=theirs,
-                          stderr=subprocess.DEVNULL, env=env) as child:
-        os.close(theirs)
-        text = b""
-        try:
-            while chunk := os.read(ours, 4096):
-                text += chunk
-        except OSError:  # the terminal's other end is closed
-            pass
-        child.wait(60)
-    os.close(ours)
-    lines = text.decode().splitlines()
+    lines = shown([SHOAL, "sim", "-c", "1x4:t4", "-p", "fifo,las", str(trace)], width, env=env)
     return [word for word in lines[0].split() if word != "JCT"], max(map(len, lines))
 
 
