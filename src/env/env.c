@@ -43,6 +43,29 @@ shoal_status env_read(struct env_file *file, void *buf, size_t size, size_t *out
     return file->env->ops->read(file, buf, size, out_size, err);
 }
 
+shoal_status env_size(struct env_file *file, uint64_t *out_size, shoal_err *err)
+{
+    return file->env->ops->size(file, out_size, err);
+}
+
+shoal_status env_read_at(struct env_file *file, uint64_t offset, void *buf, size_t size,
+                         size_t *out_size, shoal_err *err)
+{
+    size_t done = 0;
+    while (done < size) {
+        size_t got = 0;
+        shoal_status st = file->env->ops->read_at(file, offset + done, (char *)buf + done,
+                                                  size - done, &got, err);
+        if (st != SHOAL_OK)
+            return st;
+        if (got == 0)
+            break;
+        done += got;
+    }
+    *out_size = done;
+    return SHOAL_OK;
+}
+
 void env_close(struct env_file *file)
 {
     if (file != NULL)
@@ -134,6 +157,11 @@ shoal_status env_list(shoal_env *env, const char *path, struct base_buf *out_nam
 bool env_fault(shoal_env *env, const char *point)
 {
     return env->ops->fault(env, point);
+}
+
+shoal_status env_random(shoal_env *env, void *bytes, size_t size, shoal_err *err)
+{
+    return env->ops->random(env, bytes, size, err);
 }
 
 void env_rand(const shoal_env *env, const char *name, struct base_rand *out)

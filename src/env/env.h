@@ -30,6 +30,10 @@ struct env_ops {
                          shoal_err *err);
     shoal_status (*read)(struct env_file *file, void *buf, size_t size, size_t *out_size,
                          shoal_err *err);
+    /* as read, at an offset; the place of `read` does not move */
+    shoal_status (*read_at)(struct env_file *file, uint64_t offset, void *buf, size_t size,
+                            size_t *out_size, shoal_err *err);
+    shoal_status (*size)(struct env_file *file, uint64_t *out_size, shoal_err *err);
     void (*close)(struct env_file *file);
     shoal_status (*create)(shoal_env *env, const char *path, struct env_out **out, shoal_err *err);
     shoal_status (*append)(struct env_out *out, const void *bytes, size_t size, shoal_err *err);
@@ -39,9 +43,11 @@ struct env_ops {
     shoal_status (*list)(shoal_env *env, const char *path, struct base_buf *out_names,
                          shoal_err *err);
     bool (*fault)(shoal_env *env, const char *point);
+    shoal_status (*random)(shoal_env *env, void *bytes, size_t size, shoal_err *err);
     shoal_status (*parallel)(shoal_env *env, size_t count, uint32_t thread_max,
                              void (*fn)(void *ctx, size_t index), void *ctx, shoal_err *err);
     void (*free)(shoal_env *env);
+    const struct env_loop_ops *loops; /* events, connections, processes: see loop.h */
 };
 
 struct shoal_env {
@@ -67,6 +73,12 @@ SHOAL_MUST_USE shoal_status env_open(shoal_env *env, const char *path, struct en
 /* Up to `size` bytes; *out_size 0 means the end. Interrupted calls are retried. */
 SHOAL_MUST_USE shoal_status env_read(struct env_file *file, void *buf, size_t size,
                                      size_t *out_size, shoal_err *err);
+/* The size of a plain file, now; what has none (a pipe, a device) is SHOAL_E_FORMAT. */
+SHOAL_MUST_USE shoal_status env_size(struct env_file *file, uint64_t *out_size, shoal_err *err);
+/* `size` bytes from `offset` on, of a plain file; *out_size is less only where the file ends. Where
+ * env_read goes on is as before. */
+SHOAL_MUST_USE shoal_status env_read_at(struct env_file *file, uint64_t offset, void *buf,
+                                        size_t size, size_t *out_size, shoal_err *err);
 void env_close(struct env_file *file); /* NULL is allowed */
 /* The whole file appended to `out` (whose size_max bounds it). */
 SHOAL_MUST_USE shoal_status env_read_whole(shoal_env *env, const char *path, struct base_buf *out,
@@ -96,6 +108,10 @@ SHOAL_MUST_USE shoal_status env_list(shoal_env *env, const char *path, struct ba
 
 /* True where the simulated world chose to misbehave at this point; always false in the real one. */
 bool env_fault(shoal_env *env, const char *point);
+
+/* Bytes that nobody can foresee, for keys and nonces: the system's in the real world; drawn from the
+ * seed in the simulated one. */
+SHOAL_MUST_USE shoal_status env_random(shoal_env *env, void *bytes, size_t size, shoal_err *err);
 
 /* The random stream `name` of this env's seed. */
 void env_rand(const shoal_env *env, const char *name, struct base_rand *out);

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "env/env.h"
+#include "env/loop_real.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,6 +86,16 @@ static const char *errno_text(int code, char *text, size_t size)
     if (text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z')
         text[0] = (char)(text[0] - 'A' + 'a');
     return text;
+}
+
+shoal_status env_real_status(int code)
+{
+    return status_of_errno(code);
+}
+
+const char *env_real_reason(int code, char *text, size_t size)
+{
+    return errno_text(code, text, size);
 }
 
 /* "cannot VERB 'path': reason" */
@@ -194,6 +206,38 @@ static shoal_status real_read(struct env_file *base, void *buf, size_t size, siz
         if (errno != EINTR)
             return fail(err, "read", file->path, errno);
     }
+}
+
+static shoal_status real_read_at(struct env_file *base, uint64_t offset, void *buf, size_t size,
+                                 size_t *out_size, shoal_err *err)
+{
+    struct real_file *file = (struct real_file *)base;
+    if (offset > INT64_MAX - IO_SIZE_MAX)
+        return fail(err, "read", file->path, EFBIG);
+    if (size > IO_SIZE_MAX)
+        size = IO_SIZE_MAX;
+    for (;;) {
+        ssize_t got = pread(file->fd, buf, size, (off_t)offset);
+        if (got >= 0) {
+            *out_size = (size_t)got;
+            return SHOAL_OK;
+        }
+        if (errno != EINTR)
+            return fail(err, "read", file->path, errno);
+    }
+}
+
+static shoal_status real_size(struct env_file *base, uint64_t *out_size, shoal_err *err)
+{
+    struct real_file *file = (struct real_file *)base;
+    struct stat info;
+    if (fstat(file->fd, &info) != 0)
+        return fail(err, "read", file->path, errno);
+    if (!S_ISREG(info.st_mode))
+        return base_err(err, SHOAL_E_FORMAT, "cannot read '%s': it is not a plain file",
+                        file->path);
+    *out_size = (uint64_t)info.st_size;
+    return SHOAL_OK;
 }
 
 static void real_close(struct env_file *base)
@@ -520,6 +564,24 @@ static bool real_fault(shoal_env *env, const char *point)
     return false;
 }
 
+static shoal_status real_random(shoal_env *env, void *bytes, size_t size, shoal_err *err)
+{
+    (void)env;
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = getrandom((char *)bytes + done, size - done, 0);
+        if (got >= 0) {
+            done += (size_t)got;
+            continue;
+        }
+        char text[128];
+        if (errno != EINTR)
+            return base_err(err, SHOAL_E_IO, "cannot draw random bytes: %s",
+                            errno_text(errno, text, sizeof text));
+    }
+    return SHOAL_OK;
+}
+
 /* --- threads --- */
 
 struct parallel_work {
@@ -583,6 +645,8 @@ static const struct env_ops REAL_OPS = {
     .cpu_count = real_cpu_count,
     .open = real_open,
     .read = real_read,
+    .read_at = real_read_at,
+    .size = real_size,
     .close = real_close,
     .create = real_create,
     .append = real_append,
@@ -591,8 +655,10 @@ static const struct env_ops REAL_OPS = {
     .same = real_same,
     .list = real_list,
     .fault = real_fault,
+    .random = real_random,
     .parallel = real_parallel,
     .free = real_free,
+    .loops = &env_loop_ops_real,
 };
 
 shoal_status shoal_env_real_new(shoal_env **out_env, shoal_err *err)

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "env/env.h"
+#include "env/loop_sim.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,8 @@ struct sim_env {
     struct fault_point *faults;
     size_t fault_cap;
     struct base_rand short_sizes;
+    struct loop_sim *loops;   /* its processes; NULL until the first */
+    struct base_rand secrets; /* env_random */
 };
 
 struct sim_file {
@@ -85,6 +88,14 @@ static uint32_t sim_cpu_count(shoal_env *env)
 void env_sim_advance(shoal_env *env, uint64_t ns)
 {
     sim_of(env)->now_ns += ns;
+}
+
+struct loop_sim **env_sim_loops(const shoal_env *env, const struct base_alloc **out_alloc)
+{
+    shoal_assert(env->ops == &SIM_OPS);
+    struct sim_env *sim = (struct sim_env *)env;
+    *out_alloc = sim->alloc;
+    return &sim->loops;
 }
 
 /* --- faults --- */
@@ -241,23 +252,41 @@ static shoal_status sim_open(shoal_env *env, const char *path, struct env_file *
     return SHOAL_OK;
 }
 
-static shoal_status sim_read(struct env_file *base, void *buf, size_t size, size_t *out_size,
-                             shoal_err *err)
+static shoal_status sim_read_at(struct env_file *base, uint64_t offset, void *buf, size_t size,
+                                size_t *out_size, shoal_err *err)
 {
     struct sim_file *file = (struct sim_file *)base;
     struct sim_env *sim = sim_of(base->env);
     if (sim_fault(base->env, "env.read"))
         return fail_fault("read", file->path, "env.read", err);
     const struct base_buf *bytes = &file->content->bytes;
-    size_t left = bytes->size - file->offset;
+    size_t left = offset < bytes->size ? bytes->size - (size_t)offset : 0;
     if (size > left)
         size = left;
     if (size > 1 && sim_fault(base->env, "env.read.short"))
         size = 1 + (size_t)base_rand_below(&sim->short_sizes, size - 1);
     if (size > 0)
-        memcpy(buf, bytes->data + file->offset, size);
-    file->offset += size;
+        memcpy(buf, bytes->data + offset, size);
     *out_size = size;
+    return SHOAL_OK;
+}
+
+static shoal_status sim_read(struct env_file *base, void *buf, size_t size, size_t *out_size,
+                             shoal_err *err)
+{
+    struct sim_file *file = (struct sim_file *)base;
+    shoal_status st = sim_read_at(base, file->offset, buf, size, out_size, err);
+    if (st == SHOAL_OK)
+        file->offset += *out_size;
+    return st;
+}
+
+static shoal_status sim_size(struct env_file *base, uint64_t *out_size, shoal_err *err)
+{
+    const struct sim_file *file = (const struct sim_file *)base;
+    if (strcmp(file->path, "-") == 0)
+        return base_err(err, SHOAL_E_FORMAT, "cannot read '-': it is not a plain file");
+    *out_size = file->content->bytes.size;
     return SHOAL_OK;
 }
 
@@ -396,6 +425,14 @@ static shoal_status sim_list(shoal_env *env, const char *path, struct base_buf *
     return st == SHOAL_OK ? st : base_err_nomem(err, "listing a folder");
 }
 
+static shoal_status sim_random(shoal_env *env, void *bytes, size_t size, shoal_err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < size; i++)
+        ((unsigned char *)bytes)[i] = (unsigned char)base_rand_u64(&sim_of(env)->secrets);
+    return SHOAL_OK;
+}
+
 static shoal_status sim_parallel(shoal_env *env, size_t count, uint32_t thread_max,
                                  void (*fn)(void *ctx, size_t index), void *ctx, shoal_err *err)
 {
@@ -410,6 +447,7 @@ static shoal_status sim_parallel(shoal_env *env, size_t count, uint32_t thread_m
 static void sim_free(shoal_env *env)
 {
     struct sim_env *sim = sim_of(env);
+    loop_sim_free(sim->loops);
     for (size_t i = 0; i < sim->file_index.count; i++)
         content_unref(sim->alloc, sim->files[i]);
     base_free(sim->alloc, sim->files);
@@ -426,6 +464,8 @@ static const struct env_ops SIM_OPS = {
     .cpu_count = sim_cpu_count,
     .open = sim_open,
     .read = sim_read,
+    .read_at = sim_read_at,
+    .size = sim_size,
     .close = sim_close,
     .create = sim_create,
     .append = sim_append,
@@ -434,8 +474,10 @@ static const struct env_ops SIM_OPS = {
     .same = sim_same,
     .list = sim_list,
     .fault = sim_fault,
+    .random = sim_random,
     .parallel = sim_parallel,
     .free = sim_free,
+    .loops = &env_loop_ops_sim,
 };
 
 shoal_status env_sim_new(const struct base_alloc *alloc, uint64_t seed, shoal_env **out_env,
@@ -449,6 +491,7 @@ shoal_status env_sim_new(const struct base_alloc *alloc, uint64_t seed, shoal_en
     base_map_init(&sim->file_index, alloc);
     base_map_init(&sim->fault_index, alloc);
     env_rand(&sim->env, "env.read.short.size", &sim->short_sizes);
+    env_rand(&sim->env, "env.random", &sim->secrets);
     *out_env = &sim->env;
     return SHOAL_OK;
 }

@@ -173,6 +173,37 @@ static void an_open_reader_keeps_the_old_bytes_when_the_file_is_replaced(void **
     env_close(file);
 }
 
+static void reading_at_an_offset_gives_what_is_there_and_moves_nothing(void **state)
+{
+    struct world *world = *state;
+    const char *path = path_of(world, "f");
+    assert_int_equal(env_write_whole(world->env, path, "0123456789", 10, NULL), SHOAL_OK);
+    struct env_file *file = NULL;
+    assert_int_equal(env_open(world->env, path, &file, NULL), SHOAL_OK);
+    uint64_t file_size = 0;
+    assert_int_equal(env_size(file, &file_size, NULL), SHOAL_OK);
+    assert_int_equal(file_size, 10);
+    static const struct {
+        uint64_t offset;
+        size_t size;
+        const char *text;
+    } reads[] = {{7, 3, "789"}, {0, 2, "01"},     {8, 9, "89"},
+                 {10, 5, ""},   {1 << 30, 5, ""}, {5, 0, ""}};
+    for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
+        char text[20] = "";
+        size_t size = 99;
+        assert_int_equal(env_read_at(file, reads[i].offset, text, reads[i].size, &size, NULL),
+                         SHOAL_OK);
+        assert_int_equal(size, strlen(reads[i].text));
+        assert_string_equal(text, reads[i].text);
+    }
+    char first[20] = "";
+    size_t size = 0;
+    assert_int_equal(env_read(file, first, 3, &size, NULL), SHOAL_OK);
+    assert_string_equal(first, "012");
+    env_close(file);
+}
+
 static void streams_depend_on_seed_and_name_alone(void **state)
 {
     struct world *world = *state;
@@ -276,6 +307,7 @@ int main(void)
         IN_BOTH_WORLDS(missing_files_and_folders_are_errors_in_words),
         IN_BOTH_WORLDS(names_are_listed_in_byte_order),
         IN_BOTH_WORLDS(an_open_reader_keeps_the_old_bytes_when_the_file_is_replaced),
+        IN_BOTH_WORLDS(reading_at_an_offset_gives_what_is_there_and_moves_nothing),
         IN_BOTH_WORLDS(streams_depend_on_seed_and_name_alone),
         IN_BOTH_WORLDS(parallel_calls_each_index_once),
         IN_BOTH_WORLDS(the_clock_does_not_run_backwards),
