@@ -1,0 +1,51 @@
+/* facts.h - keys and values that describe what else is in a pack: app, options, shapes.
+ *
+ * One flat JSON object in the section "facts": strings, whole numbers, reals and booleans, in the
+ * order they were set. Numbers come back equal: a u64 over the range of JSON integers and a real
+ * that is not finite are kept as strings. Owner thread only. The values are jansson's, which has an
+ * allocator of its own. Tests: tests/unit/store/test_facts.c. */
+#ifndef STORE_FACTS_H
+#define STORE_FACTS_H
+
+#include "store/pack.h"
+
+#define STORE_FACTS_SECTION "facts"
+enum { STORE_FACTS_SIZE_MAX = 1 << 24 }; /* bytes of the section */
+
+struct store_facts;
+
+SHOAL_MUST_USE shoal_status store_facts_new(shoal_env *env, struct store_facts **out_facts,
+                                            shoal_err *err);
+void store_facts_free(struct store_facts *facts); /* NULL is allowed */
+
+/* Adds, or replaces in its place. Keys and text are UTF-8 without NUL. The first failure sticks and
+ * store_facts_save says what it was. */
+void store_facts_set_text(struct store_facts *facts, const char *key, const char *value);
+void store_facts_set_u64(struct store_facts *facts, const char *key, uint64_t value);
+void store_facts_set_i64(struct store_facts *facts, const char *key, int64_t value);
+void store_facts_set_f64(struct store_facts *facts, const char *key, double value);
+void store_facts_set_bool(struct store_facts *facts, const char *key, bool value);
+
+/* Writes the section. As with all sections a failure sticks to `out` and commit reports it. */
+shoal_status store_facts_save(const struct store_facts *facts, struct store_pack_out *out);
+/* *out_facts is the caller's and does not need the pack any more. */
+SHOAL_MUST_USE shoal_status store_facts_load(shoal_env *env, struct store_pack *pack,
+                                             struct store_facts **out_facts, shoal_err *err);
+
+/* One key. Missing is SHOAL_E_NOTFOUND, another type or a number out of range SHOAL_E_FORMAT; the
+ * message names the file and the key, and *out is as it was. f64 takes whole numbers too. */
+SHOAL_MUST_USE shoal_status store_facts_text(const struct store_facts *facts, const char *key,
+                                             const char **out, shoal_err *err); /* borrowed */
+SHOAL_MUST_USE shoal_status store_facts_u64(const struct store_facts *facts, const char *key,
+                                            uint64_t *out, shoal_err *err);
+SHOAL_MUST_USE shoal_status store_facts_i64(const struct store_facts *facts, const char *key,
+                                            int64_t *out, shoal_err *err);
+SHOAL_MUST_USE shoal_status store_facts_f64(const struct store_facts *facts, const char *key,
+                                            double *out, shoal_err *err);
+SHOAL_MUST_USE shoal_status store_facts_bool(const struct store_facts *facts, const char *key,
+                                             bool *out, shoal_err *err);
+
+/* Keys in order: the first with NULL, then the one after `key`, NULL at the end. Borrowed. */
+const char *store_facts_next(const struct store_facts *facts, const char *key);
+
+#endif

@@ -1,0 +1,393 @@
+/* pack.c - reading a pack (pack.h) in the layout of pack_format.h.
+ *
+ * Opening reads the two ends and the directory, and checks their sums, then that every entry lies
+ * where the sizes before it say, so no later step meets an offset outside the file. The directory
+ * is the largest thing allocated and is bounded by the size of the file before it is. Payload
+ * bytes are handed out by blocks whose sum was right: whole ones go straight to the caller, parts
+ * of one through `block`, which keeps the last, so pieces in order read each block once.
+ * Tests: tests/unit/store/test_pack.c; fuzzer: tests/fuzz/fuzz_pack.c. */
+#include "base/err.h"
+#include "base/map.h"
+#include "store/pack_format.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct store_pack {
+    const struct base_alloc *alloc;
+    struct env_file *file;
+    char *path;
+    const char *wanted; /* what it was opened as, for messages */
+    char kind[STORE_PACK_KIND_MAX + 1];
+    uint64_t file_size;
+    uint64_t header_sum;
+    uint64_t directory_offset;
+    size_t directory_size;
+    unsigned char *directory;
+    struct store_section *sections; /* in the order of `names` */
+    struct base_map names;
+    unsigned char *block; /* of `held`, number held_index; made at the first use */
+    const struct store_section *held;
+    uint64_t held_index;
+};
+
+/* ---- errors ---- */
+
+/* "cannot read model 'path': what", at an offset of the file. */
+static shoal_status damaged(const struct store_pack *pack, uint64_t offset, shoal_err *err,
+                            const char *what)
+{
+    shoal_status st =
+        base_err(err, SHOAL_E_FORMAT, "cannot read %s '%s': %s", pack->wanted, pack->path, what);
+    base_err_where(err, "%s, offset %" PRIu64, pack->path, offset);
+    return st;
+}
+
+/* As read_at, where all of it must be there; `what` is being read. */
+static shoal_status read_exactly(struct store_pack *pack, uint64_t offset, void *buf, size_t size,
+                                 const char *what, shoal_err *err)
+{
+    size_t got = 0;
+    shoal_status st = env_read_at(pack->file, offset, buf, size, &got, err);
+    if (st != SHOAL_OK || got == size)
+        return st;
+    char text[STORE_PACK_NAME_MAX + 80];
+    (void)snprintf(text, sizeof text, "it ends at byte %" PRIu64 ", inside %s", offset + got, what);
+    return damaged(pack, offset + got, err, text);
+}
+
+/* ---- the two ends ---- */
+
+static shoal_status check_header(struct store_pack *pack, const char *kind, shoal_err *err)
+{
+    unsigned char header[PACK_END_SIZE] = {0};
+    char text[100];
+    size_t got = 0;
+    shoal_status st = env_read_at(pack->file, 0, header, sizeof header, &got, err);
+    if (st != SHOAL_OK)
+        return st;
+    if (got == 0)
+        return damaged(pack, 0, err, "it is empty");
+    if (memcmp(header, PACK_MAGIC, got < PACK_MAGIC_SIZE ? got : PACK_MAGIC_SIZE) != 0)
+        return damaged(pack, 0, err, "it was not written by shoal");
+    if (got < sizeof header || pack->file_size < 2 * PACK_END_SIZE) {
+        (void)snprintf(text, sizeof text, "it is cut short: only %" PRIu64 " bytes are there",
+                       pack->file_size);
+        return damaged(pack, pack->file_size, err, text);
+    }
+    pack->header_sum = pack_get_u64(header + PACK_AT_SUM);
+    if (pack_sum(header, PACK_AT_SUM) != pack->header_sum)
+        return damaged(pack, 0, err, "its header is damaged");
+    uint64_t version = pack_get_u64(header + PACK_AT_VERSION) & UINT32_MAX;
+    if (version != PACK_VERSION) {
+        (void)snprintf(text, sizeof text, "it has format version %" PRIu64 "; this shoal reads %d",
+                       version, PACK_VERSION);
+        return damaged(pack, PACK_AT_VERSION, err, text);
+    }
+    memcpy(pack->kind, header + PACK_AT_KIND, sizeof pack->kind);
+    if (memchr(pack->kind, '\0', sizeof pack->kind) == NULL ||
+        !pack_is_kind(pack->kind, strlen(pack->kind))) {
+        return damaged(pack, PACK_AT_KIND, err, "its kind is no word");
+    }
+    if (kind != NULL && strcmp(kind, pack->kind) != 0) {
+        (void)snprintf(text, sizeof text, "it is a %s", pack->kind);
+        return damaged(pack, PACK_AT_KIND, err, text);
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status check_trailer(struct store_pack *pack, uint64_t *out_count, uint64_t *out_sum,
+                                  shoal_err *err)
+{
+    unsigned char trailer[PACK_END_SIZE];
+    char text[120];
+    uint64_t at = pack->file_size - PACK_END_SIZE;
+    shoal_status st = read_exactly(pack, at, trailer, sizeof trailer, "its end mark", err);
+    if (st != SHOAL_OK)
+        return st;
+    if (memcmp(trailer, PACK_END_MAGIC, PACK_MAGIC_SIZE) != 0) {
+        (void)snprintf(text, sizeof text,
+                       "it is cut short or damaged: no end mark at byte %" PRIu64, at);
+        return damaged(pack, at, err, text);
+    }
+    if (pack_sum(trailer, PACK_AT_SUM) != pack_get_u64(trailer + PACK_AT_SUM))
+        return damaged(pack, at, err, "its end mark is damaged");
+    uint64_t should_have = pack_get_u64(trailer + PACK_AT_FILE_SIZE);
+    if (should_have != pack->file_size) {
+        (void)snprintf(text, sizeof text, "it has %" PRIu64 " bytes and should have %" PRIu64,
+                       pack->file_size, should_have);
+        return damaged(pack, at, err, text);
+    }
+    uint64_t offset = pack_get_u64(trailer + PACK_AT_DIRECTORY);
+    uint64_t size = pack_get_u64(trailer + PACK_AT_DIRECTORY_SIZE);
+    if (offset < PACK_END_SIZE || offset > at || size != at - offset ||
+        size > PACK_DIRECTORY_SIZE_MAX)
+        return damaged(pack, at, err, "its directory lies outside of it");
+    *out_count = pack_get_u64(trailer + PACK_AT_COUNT);
+    if (*out_count > size / PACK_ENTRY_SIZE_MIN)
+        return damaged(pack, at, err, "it counts more sections than its directory holds");
+    if (pack_get_u64(trailer + PACK_AT_HEADER_SUM) != pack->header_sum)
+        return damaged(pack, at, err, "its end mark belongs to another header");
+    *out_sum = pack_get_u64(trailer + PACK_AT_DIRECTORY_SUM);
+    pack->directory_offset = offset;
+    pack->directory_size = (size_t)size;
+    return SHOAL_OK;
+}
+
+/* ---- the directory ---- */
+
+static shoal_status bad_entry(const struct store_pack *pack, size_t at, size_t index,
+                              const char *what, shoal_err *err)
+{
+    char text[100];
+    (void)snprintf(text, sizeof text, "entry %zu of its directory %s", index + 1, what);
+    return damaged(pack, pack->directory_offset + at, err, text);
+}
+
+/* Reads the entry at *at, whose payload must start at *offset; both move on. */
+static shoal_status read_entry(struct store_pack *pack, size_t index, size_t *at, uint64_t *offset,
+                               shoal_err *err)
+{
+    const unsigned char *entry = pack->directory + *at;
+    size_t left = pack->directory_size - *at;
+    if (left < PACK_ENTRY_SIZE_MIN)
+        return bad_entry(pack, *at, index, "is missing", err);
+    uint64_t size = pack_get_u64(entry + 8), name_size = pack_get_u64(entry + 16);
+    const char *name = (const char *)entry + PACK_ENTRY_SIZE;
+    left -= PACK_ENTRY_SIZE;
+    if (name_size > STORE_PACK_NAME_MAX || pack_name_field((size_t)name_size) > left ||
+        !pack_is_name(name, (size_t)name_size) || name[name_size] != '\0')
+        return bad_entry(pack, *at, index, "has no valid name", err);
+    size_t field = pack_name_field((size_t)name_size);
+    left -= field;
+    uint64_t room = pack->directory_offset - *offset;
+    if (pack_get_u64(entry) != *offset || size > room || pack_padded(size) > room)
+        return bad_entry(pack, *at, index, "lies outside of the file or over another", err);
+    if (pack_block_count(size) > left / 8)
+        return bad_entry(pack, *at, index, "has too few checksums", err);
+
+    shoal_status st = base_map_add(&pack->names, name, (size_t)name_size, 0, NULL);
+    if (st == SHOAL_E_EXISTS)
+        return bad_entry(pack, *at, index, "has the name of another", err);
+    if (st != SHOAL_OK)
+        return base_err_nomem(err, "reading a pack");
+    struct store_section *section = &pack->sections[index];
+    pack->names.entries[index].value = index;
+    section->name = name;
+    section->offset = *offset;
+    section->size = size;
+    section->sums = entry + PACK_ENTRY_SIZE + field;
+    *at += PACK_ENTRY_SIZE + field + (size_t)pack_block_count(size) * 8;
+    *offset += pack_padded(size);
+    return SHOAL_OK;
+}
+
+static shoal_status read_directory(struct store_pack *pack, size_t count, uint64_t sum,
+                                   shoal_err *err)
+{
+    pack->directory = base_malloc(pack->alloc, pack->directory_size > 0 ? pack->directory_size : 1);
+    pack->sections = base_calloc(pack->alloc, count + 1, sizeof *pack->sections);
+    if (pack->directory == NULL || pack->sections == NULL)
+        return base_err_nomem(err, "reading a pack");
+    shoal_status st = read_exactly(pack, pack->directory_offset, pack->directory,
+                                   pack->directory_size, "its directory", err);
+    if (st != SHOAL_OK)
+        return st;
+    if (pack_sum(pack->directory, pack->directory_size) != sum)
+        return damaged(pack, pack->directory_offset, err, "its directory is damaged");
+    size_t at = 0;
+    uint64_t offset = PACK_END_SIZE;
+    for (size_t i = 0; st == SHOAL_OK && i < count; i++)
+        st = read_entry(pack, i, &at, &offset, err);
+    if (st == SHOAL_OK && (at != pack->directory_size || offset != pack->directory_offset))
+        return damaged(pack, pack->directory_offset, err, "its directory leaves bytes over");
+    return st;
+}
+
+/* ---- open ---- */
+
+static shoal_status open_file(shoal_env *env, struct store_pack *pack, const char *kind,
+                              shoal_err *err)
+{
+    uint64_t count = 0, sum = 0;
+    if (pack->path == NULL)
+        return base_err_nomem(err, "opening a pack");
+    shoal_status st = env_open(env, pack->path, &pack->file, err);
+    if (st == SHOAL_OK)
+        st = env_size(pack->file, &pack->file_size, err);
+    if (st == SHOAL_OK)
+        st = check_header(pack, kind, err);
+    if (st == SHOAL_OK)
+        st = check_trailer(pack, &count, &sum, err);
+    if (st == SHOAL_OK)
+        st = read_directory(pack, (size_t)count, sum, err);
+    return st;
+}
+
+shoal_status store_pack_open(shoal_env *env, const char *path, const char *kind,
+                             struct store_pack **out_pack, shoal_err *err)
+{
+    const struct base_alloc *alloc = env_alloc(env);
+    struct store_pack *pack = base_calloc(alloc, 1, sizeof *pack);
+    if (pack == NULL)
+        return base_err_nomem(err, "opening a pack");
+    pack->alloc = alloc;
+    base_map_init(&pack->names, alloc);
+    pack->path = base_strdup(alloc, path);
+    pack->wanted = kind != NULL ? kind : "pack";
+    shoal_status st = open_file(env, pack, kind, err);
+    if (st == SHOAL_OK) {
+        pack->wanted = pack->kind;
+        *out_pack = pack;
+        return SHOAL_OK;
+    }
+    store_pack_close(pack);
+    return st;
+}
+
+void store_pack_close(struct store_pack *pack)
+{
+    if (pack == NULL)
+        return;
+    env_close(pack->file);
+    base_map_fini(&pack->names);
+    base_free(pack->alloc, pack->directory);
+    base_free(pack->alloc, pack->sections);
+    base_free(pack->alloc, pack->block);
+    base_free(pack->alloc, pack->path);
+    base_free(pack->alloc, pack);
+}
+
+const char *store_pack_path(const struct store_pack *pack)
+{
+    return pack->path;
+}
+
+const char *store_pack_kind(const struct store_pack *pack)
+{
+    return pack->kind;
+}
+
+size_t store_pack_count(const struct store_pack *pack)
+{
+    return pack->names.count;
+}
+
+const struct store_section *store_pack_at(const struct store_pack *pack, size_t index)
+{
+    return index < pack->names.count ? &pack->sections[index] : NULL;
+}
+
+const struct store_section *store_pack_find(const struct store_pack *pack, const char *name)
+{
+    const struct base_map_entry *entry = base_map_find(&pack->names, name, strlen(name));
+    return entry == NULL ? NULL : &pack->sections[entry->value];
+}
+
+shoal_status store_pack_need(const struct store_pack *pack, const char *name, uint64_t size,
+                             const struct store_section **out_section, shoal_err *err)
+{
+    const struct store_section *section = store_pack_find(pack, name);
+    char text[STORE_PACK_NAME_MAX + 120];
+    if (section == NULL) {
+        (void)snprintf(text, sizeof text, "it has no section '%.*s'", STORE_PACK_NAME_MAX, name);
+        return damaged(pack, pack->directory_offset, err, text);
+    }
+    if (size != UINT64_MAX && section->size != size) {
+        (void)snprintf(text, sizeof text,
+                       "section '%s' has %" PRIu64 " bytes and should have %" PRIu64, section->name,
+                       section->size, size);
+        return damaged(pack, section->offset, err, text);
+    }
+    *out_section = section;
+    return SHOAL_OK;
+}
+
+/* ---- payloads ---- */
+
+static uint64_t block_size(const struct store_section *section, uint64_t index)
+{
+    uint64_t left = section->size - index * STORE_PACK_BLOCK_SIZE;
+    return left < STORE_PACK_BLOCK_SIZE ? left : STORE_PACK_BLOCK_SIZE;
+}
+
+/* The block with the zeros after it, checked; `bytes` has room for STORE_PACK_BLOCK_SIZE. */
+static shoal_status load_block(struct store_pack *pack, const struct store_section *section,
+                               uint64_t index, unsigned char *bytes, shoal_err *err)
+{
+    char text[STORE_PACK_NAME_MAX + 120];
+    uint64_t start = index * STORE_PACK_BLOCK_SIZE, size = block_size(section, index);
+    size_t stored = (size_t)pack_padded(size);
+    (void)snprintf(text, sizeof text, "section '%s'", section->name);
+    shoal_status st = read_exactly(pack, section->offset + start, bytes, stored, text, err);
+    if (st != SHOAL_OK)
+        return st;
+    if (pack_sum(bytes, stored) == pack_get_u64(section->sums + index * 8))
+        return SHOAL_OK;
+    (void)snprintf(text, sizeof text,
+                   "section '%s' is damaged: bytes %" PRIu64 " to %" PRIu64
+                   " do not match their checksum",
+                   section->name, start, start + size - 1);
+    return damaged(pack, section->offset + start, err, text);
+}
+
+/* The block into pack->block, unless it is there. */
+static shoal_status hold_block(struct store_pack *pack, const struct store_section *section,
+                               uint64_t index, shoal_err *err)
+{
+    if (pack->held == section && pack->held_index == index)
+        return SHOAL_OK;
+    if (pack->block == NULL)
+        pack->block = base_malloc(pack->alloc, STORE_PACK_BLOCK_SIZE);
+    if (pack->block == NULL)
+        return base_err_nomem(err, "reading a pack");
+    pack->held = NULL;
+    shoal_status st = load_block(pack, section, index, pack->block, err);
+    if (st != SHOAL_OK)
+        return st;
+    pack->held = section;
+    pack->held_index = index;
+    return SHOAL_OK;
+}
+
+shoal_status store_pack_read(struct store_pack *pack, const struct store_section *section,
+                             uint64_t offset, void *buf, size_t size, shoal_err *err)
+{
+    unsigned char *to = buf;
+    if (offset > section->size || size > section->size - offset)
+        return base_err(err, SHOAL_E_INVAL,
+                        "cannot read '%s': section '%s' has %" PRIu64 " bytes, %zu from %" PRIu64
+                        " on were asked for",
+                        pack->path, section->name, section->size, size, offset);
+    while (size > 0) {
+        uint64_t index = offset / STORE_PACK_BLOCK_SIZE;
+        size_t at = (size_t)(offset % STORE_PACK_BLOCK_SIZE);
+        size_t take = (size_t)block_size(section, index) - at;
+        if (take > size)
+            take = size;
+        bool whole = take == STORE_PACK_BLOCK_SIZE;
+        shoal_status st = whole ? load_block(pack, section, index, to, err)
+                                : hold_block(pack, section, index, err);
+        if (st != SHOAL_OK)
+            return st;
+        if (!whole)
+            memcpy(to, pack->block + at, take);
+        to += take;
+        offset += take;
+        size -= take;
+    }
+    return SHOAL_OK;
+}
+
+shoal_status store_pack_verify(struct store_pack *pack, shoal_err *err)
+{
+    for (size_t i = 0; i < pack->names.count; i++) {
+        const struct store_section *section = &pack->sections[i];
+        for (uint64_t b = 0; b < pack_block_count(section->size); b++) {
+            shoal_status st = hold_block(pack, section, b, err);
+            if (st != SHOAL_OK)
+                return st;
+        }
+    }
+    return SHOAL_OK;
+}
