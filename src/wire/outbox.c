@@ -1,0 +1,229 @@
+/* outbox.c - see outbox.h. */
+#include "wire/outbox.h"
+#include "base/assert.h"
+#include <string.h>
+
+enum { BLOCK_SIZE = 64 << 10, SPARE_MAX = 16 };
+
+struct wire_block {
+    struct wire_block *next;
+    size_t size;           /* of `bytes` */
+    size_t used;           /* with an open frame */
+    size_t sealed, sent;   /* ends of what is */
+    uint64_t last;         /* number of the last frame sealed in it */
+    uint64_t receipt;      /* that it carries */
+    unsigned char bytes[]; /* aligned to 8 */
+};
+_Static_assert(offsetof(struct wire_block, bytes) % 8 == 0, "payloads are aligned");
+
+void wire_outbox_init(struct wire_outbox *box, const struct base_alloc *alloc, size_t size_max)
+{
+    *box = (struct wire_outbox){.alloc = alloc, .size_max = size_max, .open = SIZE_MAX};
+}
+
+static void free_list(const struct base_alloc *alloc, struct wire_block *block)
+{
+    while (block != NULL) {
+        struct wire_block *next = block->next;
+        base_free(alloc, block);
+        block = next;
+    }
+}
+
+void wire_outbox_fini(struct wire_outbox *box)
+{
+    free_list(box->alloc, box->first);
+    free_list(box->alloc, box->spare);
+    wire_outbox_init(box, box->alloc, box->size_max);
+}
+
+static struct wire_block *take_block(struct wire_outbox *box, size_t size)
+{
+    struct wire_block *block = box->spare;
+    if (size <= BLOCK_SIZE && block != NULL) {
+        box->spare = block->next;
+        box->spare_count--;
+    } else {
+        if (size < BLOCK_SIZE)
+            size = BLOCK_SIZE;
+        block = base_malloc(box->alloc, sizeof *block + size);
+        if (block == NULL)
+            return NULL;
+        block->size = size;
+    }
+    block->next = NULL;
+    block->used = block->sealed = block->sent = 0;
+    block->last = block->receipt = 0;
+    return block;
+}
+
+static void give_block(struct wire_outbox *box, struct wire_block *block)
+{
+    if (block->size > BLOCK_SIZE || box->spare_count >= SPARE_MAX) {
+        base_free(box->alloc, block);
+        return;
+    }
+    block->next = box->spare;
+    box->spare = block;
+    box->spare_count++;
+}
+
+static void append_block(struct wire_outbox *box, struct wire_block *block)
+{
+    if (box->last == NULL)
+        box->first = box->sending = block;
+    else
+        box->last->next = block;
+    box->last = block;
+}
+
+shoal_status wire_outbox_put(struct wire_outbox *box, uint16_t kind, const void *head,
+                             size_t head_size, const void *body, size_t body_size)
+{
+    shoal_dassert(head_size <= WIRE_MESSAGE_MAX && body_size <= WIRE_MESSAGE_MAX - head_size);
+    size_t extent = wire_message_extent(head_size + body_size);
+    size_t frame_head = box->open == SIZE_MAX ? WIRE_FRAME_HEAD : 0;
+    struct wire_block *block = box->last;
+    if (box->kept > box->size_max || extent + WIRE_FRAME_HEAD > box->size_max - box->kept)
+        return SHOAL_E_LIMIT;
+    if (block == NULL || frame_head + extent > block->size - block->used) {
+        block = take_block(box, WIRE_FRAME_HEAD + extent);
+        if (block == NULL)
+            return SHOAL_E_NOMEM;
+        wire_outbox_seal(box);
+        append_block(box, block);
+        frame_head = WIRE_FRAME_HEAD;
+    }
+    if (box->open == SIZE_MAX)
+        box->open = block->used;
+    wire_message_put(block->bytes + block->used + frame_head, kind, head, head_size, body,
+                     body_size);
+    block->used += frame_head + extent;
+    box->kept += frame_head + extent;
+    return SHOAL_OK;
+}
+
+void wire_outbox_seal(struct wire_outbox *box)
+{
+    struct wire_block *block = box->last;
+    if (box->open == SIZE_MAX || block == NULL)
+        return;
+    shoal_dassert(block->sealed == box->open && block->used > box->open + WIRE_FRAME_HEAD);
+    wire_frame_seal(block->bytes + box->open, WIRE_MESSAGES, ++box->sealed, box->receipt,
+                    block->used - box->open - WIRE_FRAME_HEAD, box->seed);
+    block->sealed = block->used;
+    block->last = box->sealed;
+    block->receipt = box->receipt;
+    box->open = SIZE_MAX;
+}
+
+void wire_outbox_start(struct wire_outbox *box, uint64_t seed)
+{
+    shoal_dassert(box->sent == 0);
+    box->seed = seed;
+    for (struct wire_block *block = box->first; block != NULL; block = block->next)
+        for (size_t at = 0; at < block->sealed;) {
+            uint64_t sequence = 0;
+            size_t extent = wire_frame_extent(block->bytes + at, &sequence);
+            wire_frame_seal(block->bytes + at, WIRE_MESSAGES, sequence, 0, extent - WIRE_FRAME_HEAD,
+                            seed);
+            at += extent;
+        }
+}
+
+bool wire_outbox_next(struct wire_outbox *box, const unsigned char **out_bytes, size_t *out_size)
+{
+    struct wire_block *block = box->sending;
+    if (!wire_outbox_waits(box))
+        return false;
+    while (block->sent == block->sealed) /* all of it is sent, and a later one has more */
+        block = block->next;
+    box->sending = block;
+    *out_bytes = block->bytes + block->sent;
+    *out_size = block->sealed - block->sent;
+    return true;
+}
+
+void wire_outbox_sent(struct wire_outbox *box)
+{
+    struct wire_block *block = box->sending;
+    shoal_dassert(block->sent < block->sealed);
+    block->sent = block->sealed;
+    box->sent = block->last;
+    box->told = block->receipt;
+}
+
+/* The last block stays, to be written again from its start. */
+static void forget(struct wire_outbox *box)
+{
+    struct wire_block *block = box->first;
+    while (block != box->last && block->last <= box->acknowledged) {
+        struct wire_block *next = block->next;
+        box->kept -= block->used;
+        if (box->sending == block)
+            box->sending = next;
+        give_block(box, block);
+        block = next;
+    }
+    box->first = block;
+    if (block != box->last || box->sealed > box->acknowledged || box->open != SIZE_MAX)
+        return;
+    box->kept -= block->used;
+    if (block->size > BLOCK_SIZE) {
+        base_free(box->alloc, block);
+        box->first = box->last = box->sending = NULL;
+        return;
+    }
+    block->used = block->sealed = block->sent = 0;
+}
+
+bool wire_outbox_acknowledge(struct wire_outbox *box, uint64_t sequence)
+{
+    if (sequence > box->sent)
+        return false;
+    if (sequence > box->acknowledged) {
+        box->acknowledged = sequence;
+        forget(box);
+    }
+    return true;
+}
+
+/* The run of frames numbered above `after` and up to `last` in a block that was sent. */
+static void find_run(const struct wire_block *block, uint64_t after, uint64_t last,
+                     size_t *out_begin, size_t *out_end, uint64_t *out_count)
+{
+    size_t at = 0, begin = block->sent;
+    uint64_t sequence = 0, count = 0;
+    while (at < block->sent) {
+        size_t extent = wire_frame_extent(block->bytes + at, &sequence);
+        if (sequence > last)
+            break;
+        if (sequence > after && count++ == 0)
+            begin = at;
+        at += extent;
+    }
+    *out_begin = begin < at ? begin : at;
+    *out_end = at;
+    *out_count = count;
+}
+
+uint64_t wire_outbox_again(const struct wire_outbox *box, uint64_t last, size_t size_max,
+                           bool (*give)(void *ctx, const unsigned char *bytes, size_t size),
+                           void *ctx)
+{
+    uint64_t total = 0;
+    size_t given = 0;
+    for (const struct wire_block *block = box->first; block != NULL && given < size_max;
+         block = block->next) {
+        size_t begin = 0, end = 0;
+        uint64_t count = 0;
+        find_run(block, box->acknowledged, last, &begin, &end, &count);
+        if (count == 0)
+            continue;
+        if (!give(ctx, block->bytes + begin, end - begin))
+            break;
+        total += count;
+        given += end - begin;
+    }
+    return total;
+}
