@@ -27,7 +27,7 @@ CASES = [
     ("src/sim/a.c", "long f(void)\n{\n    return read(fd, buf, 1);\n}\n", "a.c:3: read() belongs in"),
     ("src/base/a.c", "int f(void) { return pthread_create(&t, 0, g, 0); }\n", "pthread_create() belongs in"),
     ("src/extra/a.c", "int x;\n", "not a folder of the map"),
-    ("src/train/a.c", "int x;\n", "not a folder of the map"),
+    ("src/serve/a.c", "int x;\n", "not a folder of the map"),
     ("src/cli/a.c", 'int f(void) { return open("a", 0) + read(0, b, 1); }\n', None),
     ("src/sim/a.c", "int f(struct s *x) { return x->open(x) + x->ops.read(1) + my_read(2) + env_open(3); }\n", None),
     ("src/sim/a.c", "static int read(int x)\n{\n    return x;\n}\nint f(void) { return read(3); }\n", None),
