@@ -1,0 +1,306 @@
+/* Tests of src/num/linear.c: each pass by itself. */
+#include "property.h"
+#include "torture.h"
+
+#include "linear_world.h"
+#include <math.h>
+#include <stdio.h>
+
+static struct world world;
+static const enum num_linear_loss LOSSES[] = {NUM_LINEAR_LOGISTIC, NUM_LINEAR_HINGE,
+                                              NUM_LINEAR_SQUARED_HINGE, NUM_LINEAR_SOFTMAX};
+static const uint32_t TWINS[] = {1, 8, 16};
+
+enum { SIZE_MAX_ = COLUMNS_MAX * LANES_MAX };
+
+static void draw(struct base_rand *rand, enum num_linear_loss loss)
+{
+    static const uint32_t lanes[] = {1, 2, 7, 16, 20, 37};
+    uint32_t least = loss == NUM_LINEAR_SOFTMAX ? 1 : 0;
+
+    world_make(&world, rand, 1 + base_rand_below(rand, 100),
+               1 + (uint32_t)base_rand_below(rand, COLUMNS_MAX),
+               lanes[least + base_rand_below(rand, 6 - least)], base_rand_unit(rand),
+               base_rand_below(rand, 3) == 0);
+    world.p.loss = loss;
+}
+
+static size_t size_of_w(void)
+{
+    return (size_t)world.p.x.columns * world.p.lanes;
+}
+
+static void assert_near(double a, double b, double tolerance)
+{
+    if (!(fabs(a - b) <= tolerance * (1 + fabs(a) + fabs(b))))
+        fail_msg("%.9g is not near %.9g", a, b);
+}
+
+static void the_gradient_is_the_finite_difference_of_the_loss(void **state)
+{
+    static float w[SIZE_MAX_], g[SIZE_MAX_];
+    static double v[SIZE_MAX_];
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 1, "linear");
+    for (int n = 0; n < property_count(24); n++) {
+        draw(&rand, LOSSES[n % 4]);
+        world_weights(&rand, size_of_w(), w);
+        memset(g, 0, sizeof g);
+        struct num_linear_slope out = {.gradient = g, .work = world.work};
+        double loss = num_linear_ops_find(16)->gradient(&world.p, w, &out), squares = 0;
+        for (size_t i = 0; i < size_of_w(); i++) {
+            v[i] = (double)w[i];
+            squares += 0.5 * v[i] * v[i];
+        }
+        double plain = num_linear_objective_reference(&world.p, NUM_LINEAR_SQUARES, v);
+        assert_near(loss + squares, plain, 1e-5);
+        for (size_t i = 0; i < size_of_w(); i += 1 + size_of_w() / 20) {
+            const double h = 1e-6; /* small: the hinge has kinks */
+            v[i] = (double)w[i] + h;
+            double up = num_linear_objective_reference(&world.p, NUM_LINEAR_SQUARES, v);
+            v[i] = (double)w[i] - h;
+            double down = num_linear_objective_reference(&world.p, NUM_LINEAR_SQUARES, v);
+            v[i] = (double)w[i];
+            assert_near((double)g[i] + v[i], (up - down) / (2 * h), 1e-4);
+        }
+    }
+}
+
+static void the_hessian_times_v_is_the_difference_of_gradients(void **state)
+{
+    static float w[SIZE_MAX_], v[SIZE_MAX_], at[SIZE_MAX_], up[SIZE_MAX_], down[SIZE_MAX_],
+        hv[SIZE_MAX_], curve[ROWS_MAX * LANES_MAX];
+    const struct num_linear_ops *ops = num_linear_ops_find(16);
+    const float h = 0.01f; /* errors h^2 of the difference and float rounding / h are alike */
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 2, "linear");
+    for (int n = 0; n < property_count(20); n++) {
+        draw(&rand, n % 2 == 0 ? NUM_LINEAR_LOGISTIC : NUM_LINEAR_SOFTMAX);
+        size_t size = size_of_w();
+        world_weights(&rand, size, w);
+        world_weights(&rand, size, v);
+        memset(up, 0, sizeof up);
+        memset(down, 0, sizeof down);
+        memset(hv, 0, sizeof hv);
+        for (int side = -1; side <= 1; side++) {
+            struct num_linear_slope out = {.gradient = side < 0   ? down
+                                                       : side > 0 ? up
+                                                                  : NULL,
+                                           .curve = side == 0 ? curve : NULL,
+                                           .work = world.work};
+            for (size_t i = 0; i < size; i++)
+                at[i] = w[i] + (float)side * h * v[i];
+            ops->gradient(&world.p, at, &out);
+        }
+        ops->hessian(&world.p, curve, v, world.work, hv);
+        for (size_t i = 0; i < size; i++)
+            assert_near((double)hv[i], (double)(up[i] - down[i]) / (2 * (double)h), 3e-3);
+    }
+}
+
+static void gram_and_diagonal_are_the_hessian(void **state)
+{
+    static float w[SIZE_MAX_], v[SIZE_MAX_], hv[SIZE_MAX_], diagonal[SIZE_MAX_],
+        gram[COLUMNS_MAX * COLUMNS_MAX], curve[ROWS_MAX * LANES_MAX];
+    const struct num_linear_ops *ops = num_linear_ops_find(16);
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 3, "linear");
+    for (int n = 0; n < property_count(24); n++) {
+        draw(&rand, LOSSES[n % 4]);
+        size_t size = size_of_w(), d = world.p.x.columns;
+        world_weights(&rand, size, w);
+        struct num_linear_slope out = {.curve = curve, .work = world.work};
+        ops->gradient(&world.p, w, &out);
+        memset(diagonal, 0, sizeof diagonal);
+        memset(gram, 0, sizeof gram);
+        ops->diagonal(&world.p, curve, world.work, diagonal);
+        if (world.p.lanes == 1)
+            ops->gram(&world.p, curve, gram);
+        for (size_t i = 0; i < size; i++) {
+            memset(v, 0, sizeof v);
+            memset(hv, 0, sizeof hv);
+            v[i] = 1;
+            ops->hessian(&world.p, curve, v, world.work, hv);
+            assert_near((double)hv[i], (double)diagonal[i], 1e-5);
+            for (size_t k = 0; world.p.lanes == 1 && k <= i; k++)
+                assert_near((double)hv[k], (double)gram[i * d + k], 1e-5);
+        }
+    }
+}
+
+static void parts_of_the_rows_add_up_and_factors_make_the_gradient(void **state)
+{
+    static float w[SIZE_MAX_], whole[SIZE_MAX_], parts[SIZE_MAX_], made[SIZE_MAX_],
+        factor[ROWS_MAX * LANES_MAX];
+    const struct num_linear_ops *ops = num_linear_ops_find(16);
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 4, "linear");
+    for (int n = 0; n < property_count(24); n++) {
+        draw(&rand, LOSSES[n % 4]);
+        uint64_t cut = base_rand_below(&rand, world.p.x.rows + 1);
+        world_weights(&rand, size_of_w(), w);
+        memset(whole, 0, sizeof whole);
+        memset(parts, 0, sizeof parts);
+        memset(made, 0, sizeof made);
+        struct num_linear_slope out = {.gradient = whole, .factor = factor, .work = world.work};
+        double loss = ops->gradient(&world.p, w, &out);
+        out = (struct num_linear_slope){.gradient = parts, .work = world.work};
+        struct num_linear first = world.p, second = world.p;
+        first.x.rows = cut;
+        second.x.rows -= cut;
+        second.x.start += cut;
+        second.label += cut;
+        double sum = ops->gradient(&first, w, &out) + ops->gradient(&second, w, &out);
+        assert_near(loss, sum, 1e-5);
+        for (uint64_t i = 0; i < world.p.x.rows; i++)
+            for (uint64_t e = world.start[i]; e < world.start[i + 1]; e++)
+                for (uint32_t k = 0; k < world.p.lanes; k++)
+                    made[world.index[e] * world.p.lanes + k] +=
+                        factor[i * world.p.lanes + k] * (world.p.x.value ? world.value[e] : 1.0f);
+        for (size_t i = 0; i < size_of_w(); i++) {
+            assert_near((double)whole[i], (double)parts[i], 1e-4);
+            assert_near((double)whole[i], (double)made[i], 1e-4);
+        }
+    }
+}
+
+/* ---- twins ---- */
+
+struct findings {
+    double value[4];
+    float a[SIZE_MAX_], b[SIZE_MAX_], c[ROWS_MAX * LANES_MAX], d[SIZE_MAX_];
+};
+
+static struct findings findings[3];
+
+static void run_twin(const struct num_linear_ops *ops, const float *w, struct findings *f)
+{
+    static uint8_t rest[ROWS_MAX];
+    static float norm[ROWS_MAX], alpha[ROWS_MAX * LANES_MAX], curve[ROWS_MAX * LANES_MAX];
+    uint32_t order[ROWS_MAX], map[COLUMNS_MAX];
+    size_t size = size_of_w();
+
+    memset(f, 0, sizeof *f);
+    memset(rest, 0, sizeof rest);
+    memset(alpha, 0, sizeof alpha);
+    for (uint32_t i = 0; i < ROWS_MAX; i++)
+        order[i] = i;
+    for (uint32_t j = 0; j < world.p.x.columns; j++)
+        map[j] = world.p.x.columns - 1 - j;
+    struct num_linear_slope out = {.gradient = f->a, .curve = curve, .work = world.work};
+    f->value[0] = ops->gradient(&world.p, w, &out);
+    ops->hessian(&world.p, curve, w, world.work, f->b);
+    num_linear_norms(&world.p.x, norm);
+    memcpy(f->d, w, size * sizeof *w);
+    if (world.p.loss != NUM_LINEAR_SOFTMAX) {
+        struct num_linear_dual dual = {norm, alpha, rest, order, world.p.x.rows, 1.5f, world.work};
+        f->value[1] = ops->dual(&world.p, &dual, f->d, &f->value[2]);
+        memcpy(f->c, alpha, sizeof alpha);
+    } else {
+        struct num_linear_sgd sgd = {order, world.p.x.rows, 0.1, 0.01, world.work};
+        ops->sgd(&world.p, &sgd, f->d);
+    }
+    static float copy[SIZE_MAX_], base[SIZE_MAX_];
+    ops->take(map, world.p.x.columns, world.p.lanes, f->d, copy, base);
+    for (size_t i = 0; i < size; i++)
+        copy[i] *= 3;
+    ops->change(size, copy, 2, base);
+    for (uint32_t j = 0; j < world.p.x.columns; j++)
+        for (uint32_t k = 0; k < world.p.lanes; k++)
+            assert_near((double)base[j * world.p.lanes + k],
+                        (double)f->d[map[j] * world.p.lanes + k], 1e-6);
+}
+
+static void twins_agree_to_rounding(void **state)
+{
+    static float w[SIZE_MAX_];
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 5, "linear");
+    for (int n = 0; n < property_count(60); n++) {
+        draw(&rand, LOSSES[n % 4]);
+        world_weights(&rand, size_of_w(), w);
+        for (int t = 0; t < 3; t++)
+            run_twin(num_linear_ops_find(TWINS[t]), w, &findings[t]);
+        for (int t = 1; t < 3; t++) {
+            const struct findings *f = &findings[t], *plain = &findings[0];
+            for (int i = 0; i < 3; i++)
+                assert_near(f->value[i], plain->value[i], 1e-4);
+            for (size_t i = 0; i < size_of_w(); i++) {
+                assert_near((double)f->a[i], (double)plain->a[i], 1e-4);
+                assert_near((double)f->b[i], (double)plain->b[i], 1e-4);
+                assert_near((double)f->d[i], (double)plain->d[i], 1e-3);
+            }
+            for (size_t i = 0; i < world.p.x.rows * world.p.lanes; i++)
+                assert_near((double)f->c[i], (double)plain->c[i], 1e-3);
+        }
+    }
+}
+
+/* ---- order ---- */
+
+static void a_row_rests_at_most_eight_passes_and_one_that_moves_never(void **state)
+{
+    uint8_t rest[ROWS_MAX];
+    uint32_t order[ROWS_MAX], last[ROWS_MAX] = {0};
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 6, "linear");
+    for (uint32_t i = 0; i < ROWS_MAX; i++)
+        rest[i] = (uint8_t)(i % 9);
+    for (uint32_t pass = 1; pass <= 40; pass++) {
+        uint64_t count = num_linear_order(&rand, rest, ROWS_MAX, pass, order);
+        for (uint64_t n = 0; n < count; n++) {
+            assert_true(last[order[n]] < pass); /* once a pass */
+            last[order[n]] = pass;
+        }
+        for (uint32_t i = 0; i < ROWS_MAX; i++)
+            assert_true(pass - last[i] < (rest[i] < 2 ? 1 : NUM_LINEAR_REST));
+    }
+}
+
+static void shapes_choose_their_way(void **state)
+{
+    struct num_csr tall = {.rows = 32561, .columns = 123}, wide = {.rows = 11290, .columns = 33896},
+                   large = {.rows = 1000000, .columns = 100000};
+
+    (void)state;
+    assert_int_equal(num_linear_choose(&tall, 451592, 1, NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES),
+                     NUM_LINEAR_GRAM);
+    assert_int_equal(num_linear_choose(&wide, 989665, 20, NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES),
+                     NUM_LINEAR_DUAL);
+    assert_int_equal(num_linear_choose(&wide, 989665, 20, NUM_LINEAR_SOFTMAX, NUM_LINEAR_SQUARES),
+                     NUM_LINEAR_NEWTON);
+    assert_int_equal(
+        num_linear_choose(&large, 36478036, 1, NUM_LINEAR_SQUARED_HINGE, NUM_LINEAR_SQUARES),
+        NUM_LINEAR_NEWTON);
+    assert_int_equal(num_linear_choose(&large, 36478036, 1, NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES),
+                     NUM_LINEAR_DUAL);
+    assert_int_equal(
+        num_linear_choose(&large, 36478036, 1, NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE),
+        NUM_LINEAR_LASSO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_gradient_is_the_finite_difference_of_the_loss),
+        cmocka_unit_test(the_hessian_times_v_is_the_difference_of_gradients),
+        cmocka_unit_test(gram_and_diagonal_are_the_hessian),
+        cmocka_unit_test(parts_of_the_rows_add_up_and_factors_make_the_gradient),
+        cmocka_unit_test(twins_agree_to_rounding),
+        cmocka_unit_test(a_row_rests_at_most_eight_passes_and_one_that_moves_never),
+        cmocka_unit_test(shapes_choose_their_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
