@@ -76,6 +76,10 @@ SHOAL_API shoal_action shoal_status_action(shoal_status status);
 /* "retry here", "retry elsewhere", "give up", "fix the call", "none" */
 SHOAL_API const char *shoal_action_text(shoal_action action);
 
+/* Fills err (NULL is allowed) and returns `status`: for hooks that programs give to Shoal. */
+SHOAL_API shoal_status shoal_fail(shoal_err *err, shoal_status status, const char *format, ...)
+    SHOAL_PRINTF(3, 4);
+
 #ifdef __cplusplus
 }
 #endif

@@ -35,18 +35,36 @@ static void format_into(char *out, size_t size, const char *format, va_list args
     out[end] = '\0';
 }
 
-shoal_status base_err(shoal_err *err, shoal_status code, const char *format, ...)
+SHOAL_PRINTF(3, 0)
+static shoal_status fill(shoal_err *err, shoal_status code, const char *format, va_list args)
 {
     if (err == NULL)
         return code;
-    va_list args;
-    va_start(args, format);
     format_into(err->message, sizeof err->message, format, args);
-    va_end(args);
     err->code = code;
     err->where[0] = '\0';
     err->hint[0] = '\0';
     return code;
+}
+
+shoal_status base_err(shoal_err *err, shoal_status code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fill(err, code, format, args);
+    va_end(args);
+    return code;
+}
+
+shoal_status shoal_fail(shoal_err *err, shoal_status status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fill(err, status, format, args);
+    va_end(args);
+    return status;
 }
 
 void base_err_where(shoal_err *err, const char *format, ...)

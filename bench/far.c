@@ -1,0 +1,465 @@
+/* far.c - table rows to and from a worker that has joined over TCP.
+ *
+ *     bench_far [SECONDS [ROWS]]   increments of rows, and rows back
+ *     bench_far factors            bytes of updates that are outer products
+ *
+ * Rows: a driver without workers of its own and one joined worker of one thread, two processes on
+ * loopback. A table of 262,144 rows of 100 floats; a task adds to as many random rows as the line
+ * says, one of 256 sets drawn before, on as many executors as keep some 1 MB on their way. `push`: tasks do not read the table,
+ * so increments go one way. `both`: they do, so every row that a task changed comes back before a
+ * later task. At the end the table is checked. Seconds and CPU seconds are those between a time for
+ * warming up and the last task; one JSON line each, medians of 3.
+ *
+ * Factors: multinomial regression's update, the sum of outer products of a dense vector (classes) and
+ * a sparse one (features), 16 of them a task, bulk synchronous, 8 executors on 8 joined workers. Bytes
+ * that came from the workers for a clock, what the factors' floats and indices are, what whole tables
+ * would be; bytes of rows that went back, and what they would be as factors. */
+#include "train/job.h"
+
+#include "base/assert.h"
+#include "base/rand.h"
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SETS = 256, WIDTH = 100, TABLE = 262144, AHEAD = 4, REPEATS = 3, WORKERS_MAX = 8 };
+static const double WARM_S = 0.3;
+
+static char listing[] = "/tmp/shoal-bench-far-XXXXXX";
+static char **self;
+static pid_t child[WORKERS_MAX];
+static uint32_t child_count;
+
+static double clock_s(clockid_t id)
+{
+    struct timespec t;
+
+    shoal_assert(clock_gettime(id, &t) == 0);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now_s(void)
+{
+    return clock_s(CLOCK_MONOTONIC);
+}
+
+static double worker_cpu_s(void)
+{
+    clockid_t id;
+
+    return clock_getcpuclockid(child[0], &id) == 0 ? clock_s(id) : 0;
+}
+
+/* ---- rows ---- */
+
+struct rows_options {
+    uint64_t rows, both;
+};
+struct rows_driver {
+    uint64_t tasks, out, sent;
+    uint32_t executors;
+};
+
+static const shoal_opt ROWS_OPTS[] = {
+    {"rows", SHOAL_OPT_U64, "1", "of a task", 1, TABLE, NULL, offsetof(struct rows_options, rows)},
+    {"both", SHOAL_OPT_U64, "0", "tasks read", 0, 1, NULL, offsetof(struct rows_options, both)},
+};
+
+/* The part of a run that is measured. */
+static struct {
+    double seconds; /* wanted */
+    double began_s, warm_s, wall_s, cpu_driver_s, cpu_worker_s;
+    uint64_t tasks;
+    bool over;
+} span;
+
+/* Rises by a random step, so that all are different. */
+static void draw(uint32_t *row, uint64_t count, struct base_rand *rand)
+{
+    uint64_t gap = TABLE / count, at = 0;
+
+    for (uint64_t i = 0; i < count; i++, at += gap)
+        row[i] = (uint32_t)(at + base_rand_below(rand, gap));
+}
+
+static shoal_status rows_plan(shoal_driver *driver, shoal_err *err)
+{
+    const struct rows_options *o = shoal_driver_options(driver);
+    shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
+    struct rows_driver *d = shoal_driver_state(driver);
+    struct base_rand rand;
+
+    d->executors = o->rows <= 4 ? SETS : o->rows <= 64 ? SETS / 4 : o->rows <= 1024 ? 16 : 4;
+    uint32_t sets = SETS / d->executors;
+    shoal_status st = shoal_driver_executors(driver, d->executors, err);
+    table.name = "rows";
+    table.rows = TABLE;
+    table.width = WIDTH;
+    base_rand_init(&rand, 1, "rows");
+    for (uint32_t e = 0; e < d->executors && st == SHOAL_OK; e++) {
+        uint32_t *row = shoal_driver_block(driver, e, sets * o->rows * sizeof *row);
+        for (uint32_t i = 0; i < sets; i++)
+            draw(row + i * o->rows, o->rows, &rand);
+    }
+    if (st == SHOAL_OK)
+        st = shoal_driver_table(driver, &table, err);
+    if (st == SHOAL_OK)
+        memset(shoal_driver_rows(driver, 0), 0, (size_t)TABLE * WIDTH * sizeof(float));
+    return st;
+}
+
+static shoal_status rows_dispatch(shoal_driver *driver, uint32_t executor, shoal_err *err)
+{
+    const struct rows_options *o = shoal_driver_options(driver);
+    struct rows_driver *d = shoal_driver_state(driver);
+    uint64_t set = d->sent++ / d->executors % (SETS / d->executors);
+    shoal_dispatch task = {
+        .executor = executor, .unread = o->both ? 0 : 1, .arg = &set, .arg_size = sizeof set};
+
+    d->out++;
+    return shoal_driver_dispatch(driver, &task, err);
+}
+
+static shoal_status rows_start(shoal_driver *driver, shoal_err *err)
+{
+    const struct rows_driver *d = shoal_driver_state(driver);
+    uint32_t executors = d->executors;
+    shoal_status st = SHOAL_OK;
+
+    for (uint32_t i = 0; i < AHEAD * executors && st == SHOAL_OK; i++)
+        st = rows_dispatch(driver, i % executors, err);
+    return st;
+}
+
+static void span_look(uint64_t tasks)
+{
+    double now = now_s();
+
+    if (span.began_s == 0)
+        span.began_s = now;
+    if (span.warm_s == 0 && now - span.began_s >= WARM_S) {
+        span.warm_s = now;
+        span.cpu_driver_s = -clock_s(CLOCK_PROCESS_CPUTIME_ID);
+        span.cpu_worker_s = -worker_cpu_s();
+        span.tasks = 0;
+    }
+    span.tasks += tasks;
+    if (span.warm_s == 0 || span.over || now - span.warm_s < span.seconds)
+        return;
+    span.over = true;
+    span.wall_s = now - span.warm_s;
+    span.cpu_driver_s += clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    span.cpu_worker_s += worker_cpu_s();
+}
+
+static shoal_status rows_done(shoal_driver *driver, const shoal_done *done, shoal_err *err)
+{
+    struct rows_driver *d = shoal_driver_state(driver);
+
+    d->out--;
+    if (++d->tasks % 16 == 0)
+        span_look(16);
+    if (!span.over)
+        return rows_dispatch(driver, done->executor, err);
+    if (d->out > 0)
+        return SHOAL_OK;
+    if (shoal_driver_fresh(driver) != SHOAL_OK) {
+        d->out++, d->tasks--;
+        return SHOAL_AGAIN;
+    }
+    const float *table = shoal_driver_rows(driver, 0);
+    double sum = 0;
+    for (size_t i = 0; i < TABLE; i++)
+        sum += (double)table[i * WIDTH + WIDTH - 1];
+    shoal_assert(
+        sum ==
+        (double)(d->tasks * ((const struct rows_options *)shoal_driver_options(driver))->rows));
+    shoal_driver_finish(driver);
+    return SHOAL_OK;
+}
+
+static shoal_status rows_run(shoal_task *task, shoal_err *err)
+{
+    static const float ONES[WIDTH] = {[0 ... WIDTH - 1] = 1};
+    const struct rows_options *o = shoal_task_options(task);
+    size_t size;
+    uint64_t set;
+
+    (void)err;
+    memcpy(&set, shoal_task_arg(task, &size), sizeof set);
+    const uint32_t *row = (const uint32_t *)shoal_task_data(task, &size) + set * o->rows;
+    for (size_t i = 0; i < o->rows; i++)
+        shoal_task_add(task, 0, row[i], ONES);
+    return SHOAL_OK;
+}
+
+static const shoal_app ROWS = {.struct_size = sizeof ROWS,
+                               .name = "rows",
+                               .objective = "none",
+                               .units = "rows",
+                               .opts = ROWS_OPTS,
+                               .opt_count = 2,
+                               .options_size = sizeof(struct rows_options),
+                               .driver_size = sizeof(struct rows_driver),
+                               .plan = rows_plan,
+                               .start = rows_start,
+                               .done = rows_done,
+                               .run = rows_run};
+
+/* ---- factors ---- */
+
+enum { CLASSES = 1000, FEATURES = 2000, PRESENT = 100, BATCH = 16 };
+
+struct factors_options {
+    uint64_t clocks, dense;
+};
+struct factors_driver {
+    uint64_t ended;
+};
+
+static const shoal_opt FACTORS_OPTS[] = {
+    {"clocks", SHOAL_OPT_U64, "1", "how many", 1, 1e6, NULL,
+     offsetof(struct factors_options, clocks)},
+    {"dense", SHOAL_OPT_U64, "0", "whole tables instead", 0, 1, NULL,
+     offsetof(struct factors_options, dense)},
+};
+
+static shoal_status factors_plan(shoal_driver *driver, shoal_err *err)
+{
+    shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
+    shoal_status st = shoal_driver_executors(driver, WORKERS_MAX, err);
+
+    table.name = "weights";
+    table.rows = CLASSES;
+    table.width = FEATURES;
+    return st == SHOAL_OK ? shoal_driver_table(driver, &table, err) : st;
+}
+
+static shoal_status factors_start(shoal_driver *driver, shoal_err *err)
+{
+    return shoal_driver_dispatch_all(driver, 0, 0, err);
+}
+
+static shoal_status factors_done(shoal_driver *driver, const shoal_done *done, shoal_err *err)
+{
+    const struct factors_options *o = shoal_driver_options(driver);
+    struct factors_driver *d = shoal_driver_state(driver);
+
+    if (++d->ended % WORKERS_MAX != 0)
+        return SHOAL_OK;
+    if (done->clock + 1 < o->clocks)
+        return shoal_driver_dispatch_all(driver, 0, done->clock + 1, err);
+    shoal_driver_finish(driver);
+    return SHOAL_OK;
+}
+
+static shoal_status factors_run(shoal_task *task, shoal_err *err)
+{
+    const struct factors_options *o = shoal_task_options(task);
+    float u[CLASSES], value[PRESENT];
+    uint32_t index[PRESENT];
+
+    (void)err;
+    if (o->dense) {
+        float *all = shoal_task_add_all(task, 0);
+        for (size_t i = 0; all != NULL && i < (size_t)CLASSES * FEATURES; i++)
+            all[i] = 1;
+        return SHOAL_OK;
+    }
+    for (int b = 0; b < BATCH; b++) {
+        for (uint32_t i = 0; i < CLASSES; i++)
+            u[i] = (float)(shoal_task_random(task) % 1000) / 1000;
+        for (uint32_t i = 0; i < PRESENT; i++) {
+            index[i] = i * (FEATURES / PRESENT) +
+                       (uint32_t)(shoal_task_random(task) % (FEATURES / PRESENT));
+            value[i] = 1;
+        }
+        shoal_task_add_factor(task, 0, u, index, value, PRESENT);
+    }
+    return SHOAL_OK;
+}
+
+static const shoal_app FACTORS = {.struct_size = sizeof FACTORS,
+                                  .name = "factors",
+                                  .objective = "none",
+                                  .units = "samples",
+                                  .opts = FACTORS_OPTS,
+                                  .opt_count = 2,
+                                  .options_size = sizeof(struct factors_options),
+                                  .driver_size = sizeof(struct factors_driver),
+                                  .plan = factors_plan,
+                                  .start = factors_start,
+                                  .done = factors_done,
+                                  .run = factors_run};
+
+/* ---- processes ---- */
+
+static const shoal_app *find_app(void *ctx, const char *name)
+{
+    (void)ctx;
+    return strcmp(name, ROWS.name) == 0 ? &ROWS : strcmp(name, FACTORS.name) == 0 ? &FACTORS : NULL;
+}
+
+/* worker LISTING */
+static int worker_main(const char *path)
+{
+    struct train_work_opts opts = {
+        .threads = 1, .pid = getpid(), .host = "far", .segment = -1, .find = find_app};
+    struct train_listing job;
+    shoal_err err = SHOAL_ERR_INIT;
+    shoal_env *env;
+
+    if (shoal_env_real_new(&env, &err) != SHOAL_OK ||
+        train_listing_load(env, path, &job, &err) != SHOAL_OK)
+        return 1;
+    opts.address = job.address;
+    opts.key = job.key;
+    int rc = train_work_run(env, &opts, &err) == SHOAL_OK ? 0 : 1;
+    if (rc != 0)
+        fprintf(stderr, "bench_far: worker: %s\n", err.message);
+    shoal_env_free(env);
+    return rc;
+}
+
+/* At the first tick the job is listed, and its workers start. */
+static bool tick(void *ctx, const struct train_master *master)
+{
+    const uint32_t *workers = ctx;
+
+    (void)master;
+    for (; child_count < *workers; child_count++) {
+        child[child_count] = fork();
+        if (child[child_count] == 0) {
+            execv("/proc/self/exe", (char *[]){self[0], "worker", listing, NULL});
+            _exit(127);
+        }
+    }
+    return true;
+}
+
+static struct train_job_result job(const shoal_app *app, const char *settings, uint32_t workers,
+                                   uint32_t staleness)
+{
+    struct train_job_opts opts = TRAIN_JOB_OPTS_INIT;
+    struct train_job_result result = {.seconds = 0};
+    shoal_err err = SHOAL_ERR_INIT;
+    shoal_env *env;
+
+    opts.app = app;
+    opts.name = "far";
+    opts.path = "none";
+    opts.settings = settings;
+    opts.workers = 0;
+    opts.staleness = staleness;
+    opts.memory_max = (size_t)16 << 30;
+    opts.pid = getpid();
+    opts.listing = listing;
+    opts.tick = tick;
+    opts.ctx = &workers;
+    child_count = 0;
+    shoal_status st = shoal_env_real_new(&env, &err);
+    if (st == SHOAL_OK)
+        st = train_job_run(env, &opts, &result, &err);
+    for (uint32_t i = 0; i < child_count; i++) {
+        int status = 0;
+        if (st != SHOAL_OK)
+            kill(child[i], SIGKILL);
+        if (waitpid(child[i], &status, 0) != child[i] || (st == SHOAL_OK && status != 0))
+            fprintf(stderr, "bench_far: a worker ended with %d\n", status);
+    }
+    if (st != SHOAL_OK) {
+        fprintf(stderr, "bench_far: %s\n", err.message);
+        unlink(listing);
+        exit(1);
+    }
+    shoal_env_free(env);
+    return result;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *values)
+{
+    qsort(values, REPEATS, sizeof *values, by_size);
+    return values[REPEATS / 2];
+}
+
+static void measure_rows(uint64_t rows, bool both, double seconds)
+{
+    double rate[REPEATS], per_cpu[REPEATS], driver[REPEATS], worker[REPEATS];
+    char settings[64];
+
+    snprintf(settings, sizeof settings, "rows=%llu\nboth=%d", (unsigned long long)rows, both);
+    for (int i = 0; i < REPEATS; i++) {
+        memset(&span, 0, sizeof span);
+        span.seconds = seconds;
+        job(&ROWS, settings, 1, 1);
+        double count = (double)(span.tasks * rows);
+        rate[i] = count / span.wall_s;
+        per_cpu[i] = count / (span.cpu_driver_s + span.cpu_worker_s);
+        driver[i] = 1e6 * span.cpu_driver_s / count;
+        worker[i] = 1e6 * span.cpu_worker_s / count;
+    }
+    printf("{\"bench\":\"far\",\"op\":\"%s\",\"rows_per_task\":%llu,\"ours\":%.0f,"
+           "\"unit\":\"rows/s\",\"per_cpu_s\":%.0f,\"driver_us\":%.3f,\"worker_us\":%.3f,"
+           "\"n\":%d}\n",
+           both ? "both" : "push", (unsigned long long)rows, median(rate), median(per_cpu),
+           median(driver), median(worker), REPEATS);
+    fflush(stdout);
+}
+
+/* What a clock costs, as the difference of two runs: the first rows go whole in both. */
+static void measure_factors(bool dense)
+{
+    enum { CLOCKS = 10 };
+    struct train_stats s[2];
+    char settings[64];
+    double factor = BATCH * (4.0 * CLASSES + 8.0 * PRESENT), table = 4.0 * CLASSES * FEATURES;
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(settings, sizeof settings, "clocks=%d\ndense=%d", 3 + i * CLOCKS, dense);
+        s[i] = job(&FACTORS, settings, WORKERS_MAX, 0).stats;
+    }
+    printf("{\"bench\":\"far-%s\",\"ours\":%.0f,\"unit\":\"bytes of commits/clock\","
+           "\"formula\":%.0f,\"whole_tables\":%.0f,\"rows\":%.0f,\"rows_as_factors\":%.0f,"
+           "\"workers\":%d}\n",
+           dense ? "dense" : "factors", (double)(s[1].commit_bytes - s[0].commit_bytes) / CLOCKS,
+           WORKERS_MAX * (dense ? table : factor), WORKERS_MAX * table,
+           (double)(s[1].row_bytes - s[0].row_bytes) / CLOCKS,
+           WORKERS_MAX * (WORKERS_MAX - 1) * factor, WORKERS_MAX);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
+
+    self = argv;
+    if (argc == 3 && strcmp(argv[1], "worker") == 0)
+        return worker_main(argv[2]);
+    int file = mkstemp(listing);
+    shoal_assert(file >= 0);
+    close(file);
+    if (argc == 2 && strcmp(argv[1], "factors") == 0) {
+        measure_factors(false);
+        measure_factors(true);
+        unlink(listing);
+        return 0;
+    }
+    uint64_t only = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+    for (uint64_t rows = only > 0 ? only : 1; rows <= (only > 0 ? only : 4096); rows *= 16)
+        for (int both = 0; both <= 1; both++)
+            measure_rows(rows, both, seconds > 0 ? seconds : 1);
+    unlink(listing);
+    return 0;
+}

@@ -1,0 +1,323 @@
+/* away.c - workers on other machines, from the driver's side.
+ *
+ * Such a worker has a box of its own, made from the layout of ours. It is sent an executor's data
+ * once, ahead of the move, and its state with the adoption. Before each task it is sent the rows that
+ * changed since it was last sent some, so what the task reads is as fresh as the driver's box. What
+ * it commits comes as bytes and is committed here as if it had run here, in order; the worker is told
+ * so. So the truth is always here, and a worker that is lost takes nothing along but the tasks it had
+ * not committed.
+ *
+ * Running ahead. A worker may have two tasks of an executor that are not accepted yet when neither
+ * reads tables that change nor holds a shard; else it goes on when the one before is accepted. */
+#include "base/err.h"
+#include "train/master_parts.h"
+#include <string.h>
+
+enum { PIECE_SIZE = 4 << 20 }; /* of data in one message */
+
+/* A commit that found something locked here. */
+struct late_commit {
+    struct late_commit *next;
+    struct train_ended ended;
+    size_t size;
+    char bytes[];
+};
+
+struct master_away {
+    bool *has_data;    /* (executors) */
+    uint64_t *version; /* (shards of all tables) of the rows sent last */
+    uint64_t
+        fresh[SHOAL_TABLES_MAX]; /* state of the box when the table's rows were sent; 0: none */
+    struct late_commit *late, **late_end;
+    struct base_buf rows;     /* scratch */
+    struct base_buf accepted; /* struct train_accepted, to be sent */
+};
+
+static uint32_t shard_count(const struct train_box *box)
+{
+    uint32_t count = 0;
+
+    for (uint32_t t = 0; t < train_box_table_count(box); t++)
+        count += train_box_table_info(box, t).shards;
+    return count;
+}
+
+shoal_status away_new(struct master_worker *w)
+{
+    struct train_master *m = w->master;
+    const struct base_alloc *alloc = env_alloc(m->env);
+    struct master_away *away = base_calloc(alloc, 1, sizeof *away);
+
+    if (away == NULL)
+        return SHOAL_E_NOMEM;
+    w->away = away;
+    away->late_end = &away->late;
+    base_buf_init(&away->rows, alloc, WIRE_MESSAGE_MAX);
+    base_buf_init(&away->accepted, alloc, WIRE_MESSAGE_MAX);
+    away->has_data = base_calloc(alloc, m->executor_count, sizeof *away->has_data);
+    away->version = base_calloc(alloc, shard_count(m->box) + 1, sizeof *away->version);
+    if (away->has_data == NULL || away->version == NULL) {
+        away_free(w);
+        return SHOAL_E_NOMEM;
+    }
+    return SHOAL_OK;
+}
+
+void away_free(struct master_worker *w)
+{
+    const struct base_alloc *alloc = env_alloc(w->master->env);
+
+    if (w->away == NULL)
+        return;
+    while (w->away->late != NULL) {
+        struct late_commit *next = w->away->late->next;
+        base_free(alloc, w->away->late);
+        w->away->late = next;
+    }
+    base_buf_fini(&w->away->rows);
+    base_buf_fini(&w->away->accepted);
+    base_free(alloc, w->away->has_data);
+    base_free(alloc, w->away->version);
+    base_free(alloc, w->away);
+    w->away = NULL;
+}
+
+/* ---- executors ---- */
+
+void away_send_data(struct master_worker *w, uint32_t executor)
+{
+    struct train_piece piece = {.executor = executor};
+    size_t size;
+    const char *data = train_box_data_read(w->master->box, executor, &size);
+
+    if (w->away->has_data[executor])
+        return;
+    w->away->has_data[executor] = true;
+    piece.total = size;
+    for (size_t at = 0; at < size; at += PIECE_SIZE) {
+        size_t part = size - at < PIECE_SIZE ? size - at : PIECE_SIZE;
+        piece.offset = at;
+        if (w->peer == NULL ||
+            wire_peer_send2(w->peer, TRAIN_DATA, &piece, sizeof piece, data + at, part) != SHOAL_OK)
+            return crew_lose(w);
+    }
+}
+
+void away_adopt(struct master_worker *w, const struct train_unit *unit)
+{
+    struct base_buf state;
+
+    away_send_data(w, unit->executor);
+    base_buf_init(&state, env_alloc(w->master->env), WIRE_MESSAGE_MAX - sizeof *unit);
+    train_box_pack_executor(w->master->box, unit->executor, &state);
+    if (w->peer != NULL && (base_buf_status(&state) != SHOAL_OK ||
+                            wire_peer_send2(w->peer, TRAIN_ADOPT, unit, sizeof *unit, state.data,
+                                            state.size) != SHOAL_OK))
+        crew_lose(w);
+    base_buf_fini(&state);
+}
+
+/* ---- rows ---- */
+
+static shoal_status send_rows(struct master_worker *w, uint32_t table, uint32_t shard,
+                              uint64_t *version)
+{
+    struct base_buf *rows = &w->away->rows;
+    shoal_status st;
+    uint64_t now;
+
+    base_buf_clear(rows);
+    now = train_box_pack_rows(w->master->box, table, shard, *version, rows);
+    st = now == 0 ? SHOAL_AGAIN : base_buf_status(rows); /* 0: the shard was locked */
+    if (st == SHOAL_OK && now != *version && rows->size > 0)
+        st = wire_peer_send(w->peer, TRAIN_ROWS, rows->data, rows->size);
+    if (st == SHOAL_OK && now != *version)
+        w->master->stats.row_bytes += rows->size;
+    if (st == SHOAL_OK)
+        *version = now;
+    return st;
+}
+
+/* All shards of a table; of one that tasks hold, the one that this task does. */
+static shoal_status refresh_table(struct master_worker *w, const struct train_task_spec *spec,
+                                  uint32_t table, uint32_t first)
+{
+    struct train_table_info info = train_box_table_info(w->master->box, table);
+    shoal_status st = SHOAL_OK;
+
+    if (info.held)
+        return !spec->holds || spec->hold_table != table
+                   ? SHOAL_OK
+                   : send_rows(w, table, spec->hold_shard,
+                               &w->away->version[first + spec->hold_shard]);
+    base_buf_clear(&w->away->rows);
+    if (train_box_pack_factors(w->master->box, table, &w->away->version[first], &w->away->rows)) {
+        w->master->stats.row_bytes += w->away->rows.size;
+        return wire_peer_send(w->peer, TRAIN_FACTORS, w->away->rows.data, w->away->rows.size);
+    }
+    for (uint32_t s = 0; s < info.shards && st == SHOAL_OK; s++)
+        st = send_rows(w, table, s, &w->away->version[first + s]);
+    return st;
+}
+
+static bool reads(const struct train_task_spec *spec, uint32_t table)
+{
+    return (spec->unread >> table & 1) == 0;
+}
+
+shoal_status away_refresh(struct master_worker *w, const struct train_task_spec *spec)
+{
+    struct train_box *box = w->master->box;
+    uint64_t state = 0;
+    uint32_t first = 0, tables = train_box_table_count(box), stale = 0;
+    shoal_status st = SHOAL_OK;
+
+    for (uint32_t t = 0; t < tables; t++)
+        stale += reads(spec, t);
+    if (stale == 0 && !spec->holds)
+        return SHOAL_OK;
+    if (stale > 0)
+        st = train_box_fresh(box, &state);
+    for (uint32_t t = 0; t < tables && st == SHOAL_OK; t++) {
+        struct train_table_info info = train_box_table_info(box, t);
+        if (info.held || (reads(spec, t) && (state == 0 || w->away->fresh[t] != state)))
+            st = refresh_table(w, spec, t, first);
+        if (st == SHOAL_OK && reads(spec, t))
+            w->away->fresh[t] = state;
+        first += info.shards;
+    }
+    if (st != SHOAL_OK && st != SHOAL_AGAIN)
+        crew_lose(w);
+    return st;
+}
+
+/* A task that reads sees the rows that are sent before it, so its executor's last task has to be in
+ * them. */
+bool away_may_follow(const struct train_master *m, const struct train_task_spec *spec)
+{
+    return !spec->holds &&
+           (~spec->unread & ((UINT32_C(1) << train_box_table_count(m->box)) - 1)) == 0;
+}
+
+/* ---- commits ---- */
+
+static void send_accepted(struct master_worker *w)
+{
+    struct base_buf *accepted = &w->away->accepted;
+
+    if (accepted->size > 0 && w->peer != NULL &&
+        (base_buf_status(accepted) != SHOAL_OK ||
+         wire_peer_send(w->peer, TRAIN_ACCEPTED, accepted->data, accepted->size) != SHOAL_OK))
+        return crew_lose(w);
+    base_buf_clear(accepted);
+}
+
+/* SHOAL_AGAIN: later. Other failures have lost the worker. */
+static shoal_status import(struct master_worker *w, const struct train_ended *ended,
+                           const void *bytes, size_t size)
+{
+    struct train_accepted accepted = {{ended->executor, ended->epoch}, ended->number};
+    shoal_status st = train_box_import(w->master->box, ended->executor, bytes, size, NULL);
+
+    if (st == SHOAL_AGAIN)
+        return st;
+    if (st != SHOAL_OK) {
+        crew_lose(w);
+        return SHOAL_E_FORMAT;
+    }
+    base_buf_append(&w->away->accepted, &accepted, sizeof accepted);
+    w->master->stats.tasks_far++;
+    crew_ended(w, ended);
+    return w->away != NULL ? SHOAL_OK : SHOAL_E_FORMAT;
+}
+
+static bool keep(struct master_worker *w, const struct train_ended *ended, const void *bytes,
+                 size_t size)
+{
+    struct late_commit *late = base_malloc(env_alloc(w->master->env), sizeof *late + size);
+
+    if (late == NULL)
+        return false;
+    late->next = NULL;
+    late->ended = *ended;
+    late->size = size;
+    memcpy(late->bytes, bytes, size);
+    *w->away->late_end = late;
+    w->away->late_end = &late->next;
+    return true;
+}
+
+/* One commit: made real, or kept for later when something is locked or others wait before it. */
+static shoal_status commit(struct master_worker *w, const struct train_ended *ended,
+                           const void *bytes)
+{
+    shoal_status st = SHOAL_AGAIN;
+
+    if (!crew_current(w, ended->executor, ended->epoch))
+        return SHOAL_OK;
+    if (w->away->late == NULL)
+        st = import(w, ended, bytes, ended->size);
+    if (st != SHOAL_AGAIN)
+        return st;
+    if (!keep(w, ended, bytes, ended->size)) {
+        crew_lose(w);
+        return SHOAL_E_NOMEM;
+    }
+    master_again(w->master);
+    return SHOAL_OK;
+}
+
+void away_commits(struct master_worker *w, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    struct train_ended ended;
+
+    w->master->stats.commit_bytes += size;
+    while (size > 0) {
+        if (size < sizeof ended)
+            return crew_lose(w);
+        memcpy(&ended, at, sizeof ended);
+        at += sizeof ended;
+        size -= sizeof ended;
+        size_t whole = (ended.size + (size_t)7) / 8 * 8;
+        if (whole > size)
+            return crew_lose(w);
+        if (commit(w, &ended, at) != SHOAL_OK)
+            return;
+        at += whole;
+        size -= whole;
+    }
+    send_accepted(w);
+}
+
+/* In the order they came; from the first that is still locked all stay. */
+static void retry_worker(struct master_worker *w)
+{
+    const struct base_alloc *alloc = env_alloc(w->master->env);
+
+    while (w->away != NULL && w->away->late != NULL) {
+        struct late_commit *late = w->away->late;
+        if (crew_current(w, late->ended.executor, late->ended.epoch)) {
+            shoal_status st = import(w, &late->ended, late->bytes, late->size);
+            if (st == SHOAL_AGAIN) {
+                master_again(w->master);
+                break;
+            }
+            if (st != SHOAL_OK)
+                return; /* and with the worker all it had */
+        }
+        w->away->late = late->next;
+        if (late->next == NULL)
+            w->away->late_end = &w->away->late;
+        base_free(alloc, late);
+    }
+    if (w->away != NULL)
+        send_accepted(w);
+}
+
+void away_retry(struct train_master *m)
+{
+    for (uint32_t i = 0; i < m->crew_count; i++)
+        if (m->crew[i]->away != NULL && m->crew[i]->away->late != NULL)
+            retry_worker(m->crew[i]);
+}

@@ -1,0 +1,512 @@
+/* box.c - making, opening and looking at a box. See box.h for the design, box_parts.h for the
+ * layout. */
+#include "train/box_parts.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include <string.h>
+
+enum { SHARD_BYTES = 1 << 22, SHARDS_CHOSEN_MAX = 64 };
+
+/* ---- memory of the segment ---- */
+
+uint64_t box_take(struct train_box *box, uint64_t size, uint64_t align)
+{
+    _Atomic uint64_t *top = &box->head->top;
+    uint64_t old = atomic_load_explicit(top, memory_order_relaxed), at;
+
+    do {
+        at = box_round(old, align);
+        if (old > box->shared.size || at > box->shared.size || size > box->shared.size - at)
+            return 0;
+    } while (!atomic_compare_exchange_weak_explicit(top, &old, at + size, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    return at;
+}
+
+void box_drop(struct train_box *box, uint64_t offset, uint64_t size)
+{
+    uint64_t first = box_round(offset, BOX_PAGE), end = (offset + size) / BOX_PAGE * BOX_PAGE;
+
+    if (first >= end)
+        return;
+    env_shared_drop(box->env, &box->shared, first, end - first);
+    atomic_fetch_add_explicit(&box->head->dropped, end - first, memory_order_relaxed);
+}
+
+size_t train_box_memory(const struct train_box *box)
+{
+    return atomic_load_explicit(&box->head->top, memory_order_relaxed) -
+           atomic_load_explicit(&box->head->dropped, memory_order_relaxed);
+}
+
+/* ---- views ---- */
+
+shoal_status box_view_new(shoal_env *env, const struct env_shared *segment, uint32_t worker,
+                          const struct train_box_opts *opts, struct train_box **out_box,
+                          shoal_err *err)
+{
+    if (segment->base == NULL || segment->size < BOX_PAGE + sizeof(struct box_head))
+        return base_err(err, SHOAL_E_INVAL, "a box does not fit into a segment of %zu bytes",
+                        segment->size);
+    if (worker >= TRAIN_WORKERS_MAX)
+        return base_err(err, SHOAL_E_INVAL, "worker %u is not below %d", worker, TRAIN_WORKERS_MAX);
+    struct train_box *box = base_calloc(env_alloc(env), 1, sizeof *box);
+    if (box == NULL)
+        return base_err_nomem(err, "opening a box");
+    box->env = env;
+    box->shared = *segment;
+    box->head = (struct box_head *)(void *)segment->base;
+    box->worker = worker;
+    if (opts != NULL) {
+        box->crash = opts->crash;
+        box->crash_ctx = opts->crash_ctx;
+    }
+    box_fold_choose(box);
+    *out_box = box;
+    return SHOAL_OK;
+}
+
+shoal_status box_format(struct train_box *box, uint32_t staleness, bool away)
+{
+    struct box_head *head = box->head;
+
+    memset(head, 0, sizeof *head);
+    head->size = box->shared.size;
+    head->staleness = staleness;
+    head->away = away;
+    atomic_store(&head->top, box_round(sizeof *head, BOX_PAGE));
+    box->bulk = staleness == 0;
+    box->away = away;
+    return SHOAL_OK;
+}
+
+shoal_status train_box_new(shoal_env *env, const struct env_shared *segment,
+                           const struct train_box_opts *opts, struct train_box **out_box,
+                           shoal_err *err)
+{
+    struct train_box *box = NULL;
+    shoal_status st = box_view_new(env, segment, 0, opts, &box, err);
+
+    if (st == SHOAL_OK)
+        st = box_format(box, opts != NULL ? opts->staleness : 0, false);
+    if (st == SHOAL_OK)
+        *out_box = box;
+    return st;
+}
+
+void train_box_free(struct train_box *box)
+{
+    if (box == NULL)
+        return;
+    base_free(env_alloc(box->env), box->shards);
+    base_free(env_alloc(box->env), box);
+}
+
+static bool table_fits(const struct train_box *box, const struct box_table *t)
+{
+    uint64_t size;
+
+    if (t->rows == 0 || t->width == 0 || t->width > BOX_WIDTH_MAX || t->shards == 0 ||
+        t->shard_rows == 0 || t->shard_rows > UINT32_MAX || t->held > 1)
+        return false;
+    if (memchr(t->name, '\0', sizeof t->name) == NULL)
+        return false;
+    if ((t->rows - 1) / t->shard_rows + 1 != t->shards)
+        return false;
+    if (t->rows > box->shared.size / (t->width * sizeof(float)))
+        return false;
+    size = t->rows * t->width * sizeof(float);
+    for (uint32_t b = 0; b <= t->held; b++)
+        if (t->data_at[b] % BOX_ALIGN != 0 || !box_holds(box, t->data_at[b], size))
+            return false;
+    return true;
+}
+
+/* An array of `count` of a shard's, at `offset`. */
+static bool array_fits(const struct train_box *box, uint64_t offset, uint64_t count, size_t size)
+{
+    return offset % BOX_ALIGN == 0 && box_holds(box, offset, count * size);
+}
+
+static bool shard_view_fill(const struct train_box *box, uint32_t index, uint32_t table,
+                            struct shard_view *v)
+{
+    const struct box_table *t = &box->table[table];
+    struct box_shard *s = (struct box_shard *)box_at(box, box->head->shards_at) + index;
+    uint64_t executors = box->executor_count, undo = t->width > BOX_UNDO ? t->width : BOX_UNDO;
+
+    v->shard = s;
+    v->table = table;
+    v->width = t->width;
+    v->held = t->held != 0;
+    v->first = (index - t->first_shard) * t->shard_rows;
+    v->rows = (uint32_t)(t->rows - v->first < t->shard_rows ? t->rows - v->first : t->shard_rows);
+    for (uint32_t b = 0; b <= t->held; b++)
+        v->data[b] = (float *)box_at(box, t->data_at[b]) + v->first * t->width;
+    if (v->held)
+        return true;
+    if (!array_fits(box, s->folded_at, executors, 8) ||
+        !array_fits(box, s->version_at, executors, 8) ||
+        !array_fits(box, s->bits_at, (executors + 63) / 64, 8) ||
+        !array_fits(box, s->undo_at, undo, sizeof(float)))
+        return false;
+    v->folded = box_at(box, s->folded_at);
+    v->version = box_at(box, s->version_at);
+    v->bits = box_at(box, s->bits_at);
+    v->undo = box_at(box, s->undo_at);
+    return true;
+}
+
+shoal_status box_view_build(struct train_box *box, shoal_err *err)
+{
+    const struct box_head *head = box->head;
+    uint32_t shards = 0;
+
+    box->executor_count = head->executor_count;
+    box->table_count = head->table_count;
+    box->shard_count = head->shard_count;
+    box->bulk = head->staleness == 0;
+    box->away = head->away != 0;
+    if (head->size != box->shared.size || box->executor_count == 0 ||
+        box->executor_count > BOX_EXECUTORS_MAX || box->table_count > SHOAL_TABLES_MAX ||
+        box->shard_count > BOX_SHARDS_MAX ||
+        !array_fits(box, head->executors_at, box->executor_count, sizeof(struct box_executor)) ||
+        (box->shard_count > 0 &&
+         !array_fits(box, head->shards_at, box->shard_count, sizeof(struct box_shard))))
+        goto damaged;
+    box->executors = box_at(box, head->executors_at);
+    for (uint32_t t = 0; t < box->table_count; t++) {
+        box->table[t] = head->table[t];
+        if (!table_fits(box, &box->table[t]) || box->table[t].first_shard != shards ||
+            box->table[t].shards > box->shard_count - shards)
+            goto damaged;
+        shards += box->table[t].shards;
+    }
+    if (shards != box->shard_count)
+        goto damaged;
+    box->shards = base_calloc(env_alloc(box->env), shards + 1, sizeof *box->shards);
+    if (box->shards == NULL)
+        return base_err_nomem(err, "opening a box");
+    for (uint32_t t = 0, s = 0; t < box->table_count; t++)
+        for (uint32_t i = 0; i < box->table[t].shards; i++, s++)
+            if (!shard_view_fill(box, s, t, &box->shards[s]))
+                goto damaged;
+    box->sealed = true;
+    return SHOAL_OK;
+damaged:
+    return base_err(err, SHOAL_E_FORMAT, "the shared memory of this job is damaged");
+}
+
+shoal_status train_box_open(shoal_env *env, const struct env_shared *segment, uint32_t worker,
+                            const struct train_box_opts *opts, struct train_box **out_box,
+                            shoal_err *err)
+{
+    struct train_box *box = NULL;
+    shoal_status st = box_view_new(env, segment, worker, opts, &box, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (atomic_load_explicit(&box->head->magic, memory_order_acquire) != BOX_MAGIC)
+        st = base_err(err, SHOAL_E_FORMAT, "there is no job in this shared memory");
+    else
+        st = box_view_build(box, err);
+    if (st == SHOAL_OK)
+        *out_box = box;
+    else
+        train_box_free(box);
+    return st;
+}
+
+/* ---- plan ---- */
+
+shoal_status train_box_executors(struct train_box *box, uint32_t count, shoal_err *err)
+{
+    if (box->sealed || box->executors != NULL)
+        return base_err(err, SHOAL_E_INVAL, "executors are declared once, in plan");
+    if (count == 0 || count > BOX_EXECUTORS_MAX)
+        return base_err(err, SHOAL_E_INVAL, "%u executors: it must be 1 to %d", count,
+                        BOX_EXECUTORS_MAX);
+    uint64_t at = box_take(box, count * sizeof(struct box_executor), BOX_PAGE);
+    if (at == 0)
+        return base_err_nomem(err, "making executors");
+    box->head->executors_at = at;
+    box->head->executor_count = count;
+    box->executors = box_at(box, at);
+    box->executor_count = count;
+    return SHOAL_OK;
+}
+
+static uint64_t take_bytes(struct train_box *box, uint64_t size)
+{
+    return box_take(box, size > 0 ? size : 1, size >= BOX_HUGE ? BOX_PAGE : BOX_ALIGN);
+}
+
+void *train_box_data(struct train_box *box, uint32_t executor, size_t size)
+{
+    if (executor >= box->executor_count || box->sealed)
+        return NULL;
+    uint64_t at = take_bytes(box, size);
+    if (at == 0)
+        return NULL;
+    box->executors[executor].data_at = at;
+    box->executors[executor].data_size = size;
+    return box_at(box, at);
+}
+
+void *train_box_state(struct train_box *box, uint32_t executor, size_t size)
+{
+    if (executor >= box->executor_count || box->sealed)
+        return NULL;
+    uint64_t at[2] = {take_bytes(box, size), take_bytes(box, size)};
+    if (at[0] == 0 || at[1] == 0)
+        return NULL;
+    memcpy(box->executors[executor].state_at, at, sizeof at);
+    box->executors[executor].state_size = size;
+    return box_at(box, at[0]);
+}
+
+/* Shards are small enough to spread folds over threads and large enough to be few. */
+static uint32_t shards_choose(uint64_t rows, uint64_t bytes)
+{
+    uint64_t shards = bytes / SHARD_BYTES;
+
+    if (shards > SHARDS_CHOSEN_MAX)
+        shards = SHARDS_CHOSEN_MAX;
+    while (rows / (shards > 0 ? shards : 1) >= UINT32_MAX)
+        shards = shards > 0 ? 2 * shards : 2;
+    return shards == 0 ? 1 : (uint32_t)(shards < rows ? shards : rows);
+}
+
+shoal_status train_box_table(struct train_box *box, const shoal_table_opts *opts, shoal_err *err)
+{
+    const char *name = opts->name != NULL ? opts->name : "";
+    uint32_t count = box->head->table_count;
+    struct box_table t = {.rows = opts->rows, .width = opts->width, .held = opts->held};
+
+    if (box->sealed)
+        return base_err(err, SHOAL_E_INVAL, "table '%s' is declared after plan", name);
+    if (count >= SHOAL_TABLES_MAX)
+        return base_err(err, SHOAL_E_LIMIT, "table '%s': there are %d tables already", name,
+                        SHOAL_TABLES_MAX);
+    if (name[0] == '\0' || strlen(name) >= sizeof t.name)
+        return base_err(err, SHOAL_E_INVAL, "table '%s': a name has 1 to %zu characters", name,
+                        sizeof t.name - 1);
+    if (opts->rows == 0 || opts->width == 0 || opts->width > BOX_WIDTH_MAX)
+        return base_err(err, SHOAL_E_INVAL, "table '%s': %llu rows of %u floats", name,
+                        (unsigned long long)opts->rows, opts->width);
+    if (opts->rows > box->shared.size / (opts->width * sizeof(float)))
+        return base_err_nomem(err, "making a table");
+    uint64_t size = opts->rows * opts->width * sizeof(float);
+    uint64_t shards = opts->shards != 0 ? opts->shards : shards_choose(opts->rows, size);
+    if (shards > opts->rows)
+        shards = opts->rows;
+    t.shard_rows = (opts->rows - 1) / shards + 1;
+    t.shards = (uint32_t)((opts->rows - 1) / t.shard_rows + 1);
+    if (t.shard_rows > UINT32_MAX || shards > BOX_SHARDS_MAX ||
+        t.shards > BOX_SHARDS_MAX - box->head->shard_count)
+        return base_err(err, SHOAL_E_LIMIT, "table '%s': %llu shards", name,
+                        (unsigned long long)shards);
+    for (int b = 0; b <= opts->held; b++) {
+        t.data_at[b] = box_take(box, size, size >= BOX_HUGE ? BOX_HUGE : BOX_ALIGN);
+        if (t.data_at[b] == 0)
+            return base_err_nomem(err, "making a table");
+    }
+    memcpy(t.name, name, strlen(name));
+    t.first_shard = box->head->shard_count;
+    box->head->table[count] = box->table[count] = t;
+    box->head->shard_count += t.shards;
+    box->table_count = box->head->table_count = count + 1;
+    return SHOAL_OK;
+}
+
+/* The arrays of a shard; false: no memory. */
+static bool shard_make(struct train_box *box, struct box_shard *s, const struct box_table *t)
+{
+    uint64_t executors = box->executor_count, undo = t->width > BOX_UNDO ? t->width : BOX_UNDO;
+
+    atomic_store(&s->version, 1);
+    atomic_store(&s->step, 1);
+    if (t->held)
+        return true;
+    s->folded_at = box_take(box, executors * 8, BOX_ALIGN);
+    s->version_at = box_take(box, executors * 8, BOX_ALIGN);
+    s->bits_at = box_take(box, (executors + 63) / 64 * 8, BOX_ALIGN);
+    s->undo_at = box_take(box, undo * sizeof(float), BOX_ALIGN);
+    return s->folded_at != 0 && s->version_at != 0 && s->bits_at != 0 && s->undo_at != 0;
+}
+
+shoal_status train_box_seal(struct train_box *box, shoal_err *err)
+{
+    struct box_head *head = box->head;
+
+    if (box->sealed)
+        return base_err(err, SHOAL_E_INVAL, "the plan is sealed already");
+    if (box->executors == NULL)
+        return base_err(err, SHOAL_E_INVAL, "the plan declares no executors");
+    if (head->shard_count > 0) {
+        head->shards_at = box_take(box, head->shard_count * sizeof(struct box_shard), BOX_PAGE);
+        if (head->shards_at == 0)
+            return base_err_nomem(err, "making tables");
+    }
+    struct box_shard *shards = box_at(box, head->shards_at);
+    for (uint32_t t = 0, s = 0; t < head->table_count; t++)
+        for (uint32_t i = 0; i < head->table[t].shards; i++, s++)
+            if (!shard_make(box, &shards[s], &head->table[t]))
+                return base_err_nomem(err, "making tables");
+    shoal_status st = box_view_build(box, err);
+    if (st == SHOAL_OK)
+        atomic_store_explicit(&head->magic, BOX_MAGIC, memory_order_release);
+    return st;
+}
+
+/* ---- what is there ---- */
+
+uint32_t train_box_executor_count(const struct train_box *box)
+{
+    return box->executor_count;
+}
+
+uint32_t train_box_table_count(const struct train_box *box)
+{
+    return box->table_count;
+}
+
+struct train_table_info train_box_table_info(const struct train_box *box, uint32_t table)
+{
+    struct train_table_info info = {0};
+
+    if (table >= box->table_count)
+        return info;
+    const struct box_table *t = &box->table[table];
+    memcpy(info.name, t->name, sizeof info.name);
+    info.rows = t->rows;
+    info.width = t->width;
+    info.shards = t->shards;
+    info.held = t->held != 0;
+    return info;
+}
+
+float *train_box_rows(struct train_box *box, uint32_t table)
+{
+    if (table >= box->table_count || box->table[table].held)
+        return NULL;
+    return box_at(box, box->table[table].data_at[0]);
+}
+
+float *train_box_shard(struct train_box *box, uint32_t table, uint32_t shard, uint64_t *out_first,
+                       uint64_t *out_count)
+{
+    if (table >= box->table_count || shard >= box->table[table].shards)
+        return NULL;
+    const struct box_table *t = &box->table[table];
+    uint64_t first = shard * t->shard_rows;
+    uint32_t buffer =
+        t->held && box->sealed ? box_current(box, box->shards[t->first_shard + shard].shard) : 0;
+    if (out_first != NULL)
+        *out_first = first;
+    if (out_count != NULL)
+        *out_count = t->rows - first < t->shard_rows ? t->rows - first : t->shard_rows;
+    return (float *)box_at(box, t->data_at[buffer]) + first * t->width;
+}
+
+const void *train_box_data_read(const struct train_box *box, uint32_t executor, size_t *out_size)
+{
+    const struct box_executor *e = &box->executors[executor];
+
+    if (executor >= box->executor_count || e->data_at == 0 ||
+        !box_holds(box, e->data_at, e->data_size)) {
+        *out_size = 0;
+        return NULL;
+    }
+    *out_size = e->data_size;
+    return box_at(box, e->data_at);
+}
+
+const void *train_box_state_read(const struct train_box *box, uint32_t executor, size_t *out_size)
+{
+    const struct box_executor *e = &box->executors[executor];
+
+    *out_size = 0;
+    if (executor >= box->executor_count)
+        return NULL;
+    uint64_t committed = atomic_load_explicit(&e->committed, memory_order_acquire);
+    uint32_t buffer = committed > 0 ? e->commit[committed & 1].state & 1 : 0;
+    if (e->state_at[buffer] == 0 || !box_holds(box, e->state_at[buffer], e->state_size))
+        return NULL;
+    *out_size = e->state_size;
+    return box_at(box, e->state_at[buffer]);
+}
+
+/* ---- commits and clocks ---- */
+
+uint64_t train_box_committed(const struct train_box *box, uint32_t executor)
+{
+    if (executor >= box->executor_count)
+        return 0;
+    return atomic_load_explicit(&box->executors[executor].committed, memory_order_acquire);
+}
+
+bool train_box_commit_find(const struct train_box *box, uint32_t executor, uint64_t number,
+                           struct train_commit *out)
+{
+    if (number == 0 || number > train_box_committed(box, executor))
+        return false;
+    const struct box_commit *c = &box->executors[executor].commit[number & 1];
+    if (atomic_load_explicit(&c->number, memory_order_acquire) != number)
+        return false;
+    out->number = number;
+    out->clock = c->clock;
+    out->ends_clock = c->ends_clock;
+    out->fn = c->fn;
+    out->result_size =
+        c->result_size < SHOAL_TASK_RESULT_MAX ? c->result_size : SHOAL_TASK_RESULT_MAX;
+    memcpy(out->result, c->result, out->result_size);
+    return atomic_load_explicit(&c->number, memory_order_acquire) == number;
+}
+
+void train_box_close(struct train_box *box, uint64_t closed)
+{
+    uint64_t old = atomic_load_explicit(&box->head->closed, memory_order_relaxed);
+
+    while (old < closed &&
+           !atomic_compare_exchange_weak_explicit(&box->head->closed, &old, closed,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+}
+
+uint64_t train_box_closed(const struct train_box *box)
+{
+    return atomic_load_explicit(&box->head->closed, memory_order_acquire);
+}
+
+/* ---- outboxes ---- */
+
+struct box_list *box_outbox_lists(const struct train_box *box, const struct box_outbox *outbox)
+{
+    uint64_t at = atomic_load_explicit(&outbox->lists_at, memory_order_acquire);
+    uint64_t lists = box->shard_count + 2 * (uint64_t)box->table_count;
+
+    if (at == 0 || at % BOX_ALIGN != 0 ||
+        !box_holds(box, at, lists * sizeof(struct box_list) + box->shard_count * sizeof(uint32_t)))
+        return NULL;
+    return box_at(box, at);
+}
+
+bool box_factor_next(const char *bytes, uint64_t size, uint64_t rows, uint64_t *at,
+                     struct factor_view *out)
+{
+    const struct box_factor *f = (const struct box_factor *)(const void *)(bytes + *at);
+
+    if (*at > size || size - *at < sizeof *f)
+        return false;
+    uint64_t whole = box_factor_size(rows, f->count);
+    if (whole > size - *at)
+        return false;
+    out->count = f->count;
+    out->u = (const float *)(f + 1);
+    out->index = (const uint32_t *)(out->u + rows);
+    out->value = (const float *)(out->index + f->count);
+    *at += whole;
+    return true;
+}

@@ -1,0 +1,75 @@
+/* job.h - a training job of this machine, from data to model.
+ *
+ * train_job_run makes the key, the loop and the master, lists the job for onlookers, runs it to its
+ * end and writes the model. Real env only. The calling thread is the driver's. */
+#ifndef TRAIN_JOB_H
+#define TRAIN_JOB_H
+
+#include "train/master.h"
+
+struct train_job_opts {
+    const shoal_app *app;
+    const char *word; /* by which workers find the application; NULL: its name */
+    const char *path, *settings;
+    uint32_t workers, threads, staleness;
+    uint32_t inside; /* threads of a worker in this very process; 0: none */
+    uint64_t seed;
+    const char *address;        /* "127.0.0.1:0" */
+    const char *const *program; /* what workers run; NULL: this program */
+    const char *model;          /* file for the model; NULL: none */
+    const char *name;           /* for onlookers */
+    int64_t pid;                /* of this process, likewise */
+    const char *listing;        /* file that tells onlookers of the job; NULL: none */
+    size_t memory_max;          /* address space for data and tables */
+    struct train_checkpoint_opts checkpoint;
+    uint64_t tick_ms; /* 100 */
+    /* So often while it runs; false: stop the job. */
+    bool (*tick)(void *ctx, const struct train_master *master);
+    void *ctx;
+};
+#define TRAIN_JOB_OPTS_INIT                                                              \
+    {                                                                                    \
+        .settings = "", .workers = 1, .threads = 1, .seed = 1, .address = "127.0.0.1:0", \
+        .memory_max = (size_t)1 << 40, .tick_ms = 100                                    \
+    }
+
+struct train_job_result {
+    struct train_stats stats;
+    double seconds;      /* from start to the last task, without reading data */
+    double load_seconds; /* reading data, planning */
+};
+SHOAL_MUST_USE shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
+                                          struct train_job_result *out, shoal_err *err);
+
+/* What `shoal worker` is: standard input holds the key. Ends when the driver says so. */
+struct train_work_opts {
+    const char *address;
+    struct wire_key key;
+    uint32_t threads, slot;
+    int64_t pid;
+    const char *host;
+    int64_t segment; /* descriptor of the driver's memory; -1: none */
+    const shoal_app *(*find)(void *ctx, const char *name);
+    /* Asked often while it runs, may be NULL. True: asks the driver to be drained, and ends when
+     * that is done; at once with SHOAL_E_CANCELLED while it has not been set up. */
+    bool (*stop)(void *ctx);
+    void *ctx;
+};
+SHOAL_MUST_USE shoal_status train_work_run(shoal_env *env, const struct train_work_opts *opts,
+                                           shoal_err *err);
+
+/* A running job as its listing tells. It holds the job's key: the folder must be its user's alone, which
+ * is up to the caller, as is removing it. */
+struct train_listing {
+    char name[64], app[64], address[128], data[256];
+    int64_t pid;
+    struct wire_key key;
+};
+SHOAL_MUST_USE shoal_status train_listing_load(shoal_env *env, const char *path,
+                                               struct train_listing *out, shoal_err *err);
+/* Asks a running job (see answer.h) and appends its JSON answer. Gives up after timeout_ms. */
+SHOAL_MUST_USE shoal_status train_listing_ask(shoal_env *env, const struct train_listing *job,
+                                              const char *line, uint64_t timeout_ms,
+                                              struct base_buf *out, shoal_err *err);
+
+#endif

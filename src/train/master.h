@@ -1,0 +1,111 @@
+/* master.h - the driver's side of a job: tasks, workers, moves and recovery.
+ *
+ * A state machine over a loop (real or simulated) and a box. It runs the application's driver hooks,
+ * sends tasks to the workers their executors are on, moves executors when workers come, go or are
+ * slow, and runs again what a lost worker had begun. Loop thread only; it outlives none of env, loop
+ * and app. Tests: tests/unit/train/test_master*.c run whole jobs in simulation. */
+#ifndef TRAIN_MASTER_H
+#define TRAIN_MASTER_H
+
+#include "base/log.h"
+#include "train/box.h"
+#include "train/history.h"
+#include "wire/peer.h"
+
+enum { TRAIN_STALE_MAX = 16 }; /* buckets of the staleness histogram; the last takes the rest */
+
+struct train_master;
+
+/* See checkpoint.h and saver.h. A folder is used by one job at a time, which is up to the caller, as
+ * is removing what is in it. */
+struct train_checkpoint_opts {
+    const char *dir; /* there; NULL: no checkpoints */
+    uint64_t every_ms;
+    bool resume;                /* go on from what is there, instead of app->start */
+    const struct base_log *log; /* what went wrong with files; NULL: not told */
+};
+
+struct train_master_opts {
+    const shoal_app *app;
+    const char *word;     /* by which workers find the application; NULL: its name */
+    const char *path;     /* DATA */
+    const char *settings; /* "key=value" lines for the application; "" allowed */
+    uint32_t workers;     /* processes to start here; 0: wait for some to join */
+    uint32_t threads;     /* of each */
+    uint32_t inside;      /* threads of a worker inside this process; 0: none */
+    uint32_t staleness;
+    uint64_t seed;
+    const char *address;        /* to listen on */
+    const char *const *program; /* what workers run, NULL-ended; NULL: this program */
+    const struct wire_key *key;
+    const struct wire_opts *wire;
+    size_t segment_size; /* address space for the box */
+    uint64_t balance_ms; /* looks at the spread of work so often; 0: never */
+    struct train_checkpoint_opts checkpoint;
+    /* The job has ended, well or not. Last call; free the master after it, not inside. */
+    void (*ended)(void *ctx, shoal_status status, const shoal_err *err);
+    void *ctx;
+};
+
+/* Plans (reads the data) and starts workers; the rest happens in the loop. */
+SHOAL_MUST_USE shoal_status train_master_new(struct env_loop *loop,
+                                             const struct train_master_opts *opts,
+                                             struct train_master **out_master, shoal_err *err);
+void train_master_free(struct train_master *master); /* ends its children; NULL is allowed */
+
+/* How many workers of this machine there shall be. */
+SHOAL_MUST_USE shoal_status train_master_scale(struct train_master *master, uint32_t workers,
+                                               shoal_err *err);
+/* Takes a worker's executors away and lets it go. */
+SHOAL_MUST_USE shoal_status train_master_drain(struct train_master *master, uint32_t worker,
+                                               shoal_err *err);
+/* Ends the job as soon as the tasks that have begun are done and, where checkpoints are taken, the
+ * last one is written; `ended` says SHOAL_E_CANCELLED. */
+void train_master_stop(struct train_master *master);
+const char *train_master_address(const struct train_master *master);
+shoal_driver *train_master_driver(struct train_master *master);
+struct train_box *train_master_box(struct train_master *master);
+
+struct train_stats {
+    double value, progress; /* as reported by the application; NAN: not known */
+    uint64_t units, clocks;
+    uint64_t tasks, tasks_redone;
+    uint64_t tasks_far; /* of them, on other machines */
+    /* Bytes of messages from and to other machines: commits and rows. */
+    uint64_t commit_bytes, row_bytes;
+    uint64_t moves, max_pause_ns;
+    uint32_t workers, workers_lost, executors;
+    uint64_t run_ns, wait_ns; /* of tasks, all together */
+    uint64_t stale[TRAIN_STALE_MAX];
+    uint64_t refused;    /* strangers at the door */
+    uint64_t checked;    /* looks of the witness (witness.h) */
+    uint64_t violations; /* of a rule that it found: none */
+    uint64_t retries;    /* of the driver, because tables were locked */
+    uint32_t wanted;     /* workers of this machine */
+    uint64_t up_ns;      /* since the master was made */
+    double units_per_s;  /* lately */
+    uint64_t checkpoints, checkpoints_failed;
+    uint64_t checkpoint_bytes;   /* of the last one */
+    uint64_t checkpoint_hold_ns; /* the longest that tasks were held back for one */
+};
+struct train_stats train_master_stats(const struct train_master *master);
+/* Of the values that the application reported. */
+const struct train_history *train_master_history(const struct train_master *master);
+const struct train_master_opts *train_master_asked(const struct train_master *master);
+/* What its tables are; SHOAL_END after the last. */
+SHOAL_MUST_USE shoal_status train_master_table(const struct train_master *master, uint32_t index,
+                                               struct train_table_info *out);
+
+struct train_worker_info {
+    uint32_t worker, threads, executors;
+    int64_t pid;
+    char host[64];
+    const char *state; /* "starting", "up", "leaving" */
+    bool away;         /* on another machine, or as if it were */
+    double busy;       /* share of its threads' time spent in tasks lately */
+};
+/* SHOAL_END after the last. */
+SHOAL_MUST_USE shoal_status train_master_worker(const struct train_master *master, uint32_t index,
+                                                struct train_worker_info *out);
+
+#endif

@@ -1,0 +1,150 @@
+/* master_parts.h - what the files of the master share: master.c (tasks), crew.c (workers and
+ * moves), away.c (workers on other machines), driver.c (the application's hand), saver.c and saved.c
+ * (checkpoints). */
+#ifndef TRAIN_MASTER_PARTS_H
+#define TRAIN_MASTER_PARTS_H
+
+#include "base/log.h"
+#include "train/master.h"
+#include "train/protocol.h"
+#include "train/saver.h"
+#include "train/spread.h"
+#include "train/worker.h"
+
+enum { AHEAD_MAX = 2 }; /* tasks sent to an executor beyond those heard of; see box.h */
+
+/* An executor. Numbers of its tasks: done <= sent <= dispatched. */
+struct master_executor {
+    uint32_t worker; /* TRAIN_NOBODY: nowhere */
+    uint32_t target; /* where it shall be */
+    uint32_t epoch;  /* of its stay at a worker */
+    bool releasing;  /* the worker was asked to let it go */
+    bool marked;     /* in the master's list of those to be pumped */
+    bool waiting;    /* to be pumped again later: tables were locked */
+    bool pausing;    /* has been released and has not run since */
+    uint64_t dispatched, sent, done;
+    uint64_t ended;                /* clocks it has ended */
+    struct train_task_spec *queue; /* tasks done + 1 .. dispatched, at number % capacity */
+    size_t capacity;
+    double cost_ns; /* of a task, smoothed; 0: not known */
+    uint64_t released_ns;
+};
+
+enum crew_state { CREW_FREE, CREW_STARTING, CREW_UP, CREW_LEAVING };
+
+/* A worker; its number is its index + 1 (the driver is 0). */
+struct master_worker {
+    struct train_master *master;
+    enum crew_state state;
+    struct wire_peer *peer;      /* NULL: has not joined, or is lost */
+    struct env_child *child;     /* NULL: came from elsewhere, or is */
+    struct train_worker *inside; /* this process's own */
+    bool home;
+    bool told_to_stop;
+    uint32_t threads, executors;
+    int64_t pid;
+    char host[64];
+    struct env_timer overdue; /* to join, or to leave */
+    uint64_t busy_ns, busy_since_ns;
+    double busy;
+    struct master_away *away; /* NULL: of this machine */
+};
+
+/* A peer that has not said what it is. */
+struct master_guest {
+    struct train_master *master;
+    struct wire_peer *peer;
+    struct master_guest *next;
+};
+
+/* The application's hand on the job. */
+struct shoal_driver {
+    struct train_master *master;
+    void *options; /* the application's struct */
+    void *state;   /* driver_size bytes */
+    bool planned;  /* plan is over */
+};
+
+struct train_master {
+    shoal_env *env;
+    struct env_loop *loop;
+    struct train_master_opts opts;
+    char *path, *settings;
+    struct wire_key key;
+    struct wire_opts wire;
+    struct shoal_driver driver;
+
+    struct env_shared segment;
+    struct train_box *box;
+    struct wire_server *server;
+
+    struct master_executor *executor;
+    uint32_t executor_count;
+    uint64_t closed; /* clocks that all executors have ended */
+    struct master_hold {
+        uint32_t out; /* tasks that hold it: sent and not heard of */
+        bool afar;    /* one of them, then the only one, is on another machine */
+        bool wanted;  /* some executor waits for it */
+    } * hold;         /* (shards of all tables) */
+    uint32_t *marked; /* executors to be pumped */
+    uint32_t marked_count;
+    struct master_worker **crew; /* by number - 1 */
+    uint32_t crew_count;
+    size_t crew_capacity;
+    struct master_guest *guests;
+    uint32_t wanted;        /* workers of this machine */
+    uint32_t failed_starts; /* in a row */
+    bool started;           /* executors have been handed out */
+    bool finished;          /* the application has what it wants */
+    bool cancelled, over;
+    struct train_saver *saver; /* NULL: no checkpoints */
+    struct env_timer gather, balance, settle, again;
+    struct train_place *place; /* (executors) scratch of the balance */
+    shoal_status status;
+    shoal_err err;
+    struct train_stats stats;
+    struct train_history history;
+    uint64_t made_ns, rate_ns, rate_units; /* units at rate_ns */
+};
+
+/* Anything after the first failure is not told. */
+void master_fail(struct train_master *m, shoal_status status, const shoal_err *err);
+/* Ends the job when nothing is left to do. */
+void master_check_end(struct train_master *m);
+void master_cancel(struct train_master *m); /* ends it when the tasks that are out are done */
+/* Puts an executor on the list of those that may have tasks to send. */
+void master_mark(struct train_master *m, uint32_t executor);
+void master_pump(struct train_master *m); /* sends what may be sent */
+/* What was sent to the executor's worker and is not committed will be sent again, elsewhere. */
+void master_unsend(struct train_master *m, uint32_t executor);
+/* Hears of all that the executor has committed. */
+void master_collect(struct train_master *m, uint32_t executor);
+SHOAL_MUST_USE shoal_status master_queue(struct train_master *m, const shoal_dispatch *task,
+                                         shoal_err *err);
+
+SHOAL_MUST_USE shoal_status crew_start(struct train_master *m, shoal_err *err);
+void crew_stop(struct train_master *m); /* tells all to go */
+void crew_free(struct train_master *m);
+void crew_spread(struct train_master *m); /* moves executors to where they should be */
+bool crew_empty(const struct train_master *m);
+void crew_lose(struct master_worker *w); /* it is of no more use: kills what is left of it */
+void crew_ended(struct master_worker *w, const struct train_ended *ended); /* books a task's end */
+/* Word about an executor that is at another worker by now is old. */
+bool crew_current(const struct master_worker *w, uint32_t executor, uint32_t epoch);
+
+/* away.c: workers with a box of their own. Failures lose the worker. */
+SHOAL_MUST_USE shoal_status away_new(struct master_worker *w);
+void away_free(struct master_worker *w);
+void away_send_data(struct master_worker *w, uint32_t executor); /* once; before it must move */
+void away_adopt(struct master_worker *w, const struct train_unit *unit);
+/* Sends the rows that a task with this spec must see. SHOAL_AGAIN: tables are locked. */
+SHOAL_MUST_USE shoal_status away_refresh(struct master_worker *w,
+                                         const struct train_task_spec *spec);
+void away_commits(struct master_worker *w, const void *bytes, size_t size);
+/* Whether a task may be sent while the one before it is still out. */
+bool away_may_follow(const struct train_master *m, const struct train_task_spec *spec);
+void away_retry(struct train_master *m); /* commits that found something locked */
+/* Starts the timer after which what found something locked is tried again. */
+void master_again(struct train_master *m);
+
+#endif

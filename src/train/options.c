@@ -1,0 +1,75 @@
+/* options.c - public option rows are base_opt rows with fewer types. The values and a copy of the
+ * settings that strings point into are one allocation: values first. */
+#include "train/options.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include <stdio.h>
+#include <string.h>
+
+static enum base_opt_type type_of(shoal_opt_type type)
+{
+    switch (type) {
+    case SHOAL_OPT_FLAG: return BASE_OPT_FLAG;
+    case SHOAL_OPT_U64: return BASE_OPT_U64;
+    case SHOAL_OPT_F64: return BASE_OPT_F64;
+    case SHOAL_OPT_CHOICE: return BASE_OPT_CHOICE;
+    case SHOAL_OPT_STR: break;
+    }
+    return BASE_OPT_STR;
+}
+
+size_t train_options_rows(const shoal_app *app, struct base_opt out_rows[TRAIN_OPTIONS_MAX])
+{
+    shoal_assert(app->opt_count <= TRAIN_OPTIONS_MAX);
+    for (size_t i = 0; i < app->opt_count; i++) {
+        const shoal_opt *opt = &app->opts[i];
+        out_rows[i] = (struct base_opt){.name = opt->name,
+                                        .type = type_of(opt->type),
+                                        .meta = opt->type == SHOAL_OPT_FLAG ? NULL : "VALUE",
+                                        .fallback = opt->fallback,
+                                        .help = opt->help,
+                                        .min = opt->min,
+                                        .max = opt->max,
+                                        .choices = opt->choices,
+                                        .offset = opt->offset};
+    }
+    return app->opt_count;
+}
+
+shoal_status train_options_new(const struct base_alloc *alloc, const shoal_app *app,
+                               const char *settings, void **out_values, shoal_err *err)
+{
+    struct base_opt rows[TRAIN_OPTIONS_MAX];
+    size_t count = train_options_rows(app, rows);
+    size_t size = app->options_size;
+    char *values = base_calloc(alloc, 1, size + strlen(settings) + 1);
+    char what[80];
+    shoal_status st = SHOAL_OK;
+
+    if (values == NULL)
+        return base_err_nomem(err, "reading options");
+    char *text = values + size;
+    memcpy(text, settings, strlen(settings));
+    base_opt_defaults(rows, count, values);
+    snprintf(what, sizeof what, "application '%s'", app->name);
+    while (*text != 0 && st == SHOAL_OK) {
+        char *line = text;
+        text += strcspn(text, "\n");
+        if (*text == '\n')
+            *text++ = 0;
+        if (*line != 0)
+            st = base_opt_assign(rows, count, line, what, values, err);
+    }
+    if (st != SHOAL_OK) {
+        base_free(alloc, values);
+        return st;
+    }
+    *out_values = values;
+    return SHOAL_OK;
+}
+
+void train_options_free(const struct base_alloc *alloc, void *values)
+{
+    base_free(alloc, values);
+}

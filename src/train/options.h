@@ -1,0 +1,20 @@
+/* options.h - an application's options: rows in, its struct of values out. */
+#ifndef TRAIN_OPTIONS_H
+#define TRAIN_OPTIONS_H
+
+#include "base/alloc.h"
+#include "base/opt.h"
+#include "shoal/train.h"
+
+enum { TRAIN_OPTIONS_MAX = 64 };
+
+/* The same rows as base options, for help and completion. Returns how many. */
+size_t train_options_rows(const shoal_app *app, struct base_opt out_rows[TRAIN_OPTIONS_MAX]);
+
+/* Defaults, then "key=value" lines. One piece of memory, strings included. */
+SHOAL_MUST_USE shoal_status train_options_new(const struct base_alloc *alloc, const shoal_app *app,
+                                              const char *settings, void **out_values,
+                                              shoal_err *err);
+void train_options_free(const struct base_alloc *alloc, void *values); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,695 @@
+/* worker.c - executors' queues on one side, threads on the other.
+ *
+ * The loop keeps each executor's queue and hands tasks out in visits. A visit is a list of tasks that
+ * belongs to one pool thread until it comes back, so the two sides share nothing and need no lock. It
+ * holds about VISIT_NS of work, as far as that can be told, so that small tasks do not cost a
+ * wake-up each; two visits per thread are out at a time, so that threads do not wait for the loop.
+ * A task that finds a shard locked is tried again after a pause that doubles. */
+#include "train/worker.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "train/options.h"
+#include "train/protocol.h"
+#include "train/witness.h"
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    COMMITS_SIZE = 256 << 10, /* a visit ends when it has more bytes than that for the driver */
+    QUEUE_MAX = 4,            /* tasks of an executor; the driver sends at most 2 ahead */
+    ITEMS_MAX = 64,           /* tasks in a visit */
+    TRIES_MAX = 64            /* to begin a task, before it goes back */
+};
+static const uint64_t VISIT_NS = 1000 * 1000;
+static const uint64_t PAUSE_MIN_NS = 50 * 1000, PAUSE_MAX_NS = 2000 * 1000;
+
+struct seat {
+    bool here, busy, listed; /* adopted; in a visit; in the ready list */
+    bool releasing;
+    uint32_t committing; /* elsewhere: commits that the driver has not accepted */
+    bool locked;         /* found a shard locked; waits for the retry timer */
+    atomic_bool stopped; /* read by the visit: begin no further task */
+    uint32_t epoch;
+    uint32_t next; /* in the ready list */
+    uint32_t queued;
+    struct train_task_spec queue[QUEUE_MAX];
+    uint64_t cost_ns;
+    uint64_t tried_ns; /* when its first task was tried first; 0: not yet */
+};
+
+struct item {
+    struct train_task_spec spec;
+    struct train_ended ended;
+    shoal_status status; /* SHOAL_END: not tried; SHOAL_AGAIN: a shard was locked */
+    bool violated;       /* it failed because of a broken rule */
+};
+
+struct visit {
+    struct train_worker *worker;
+    struct visit *next;
+    uint32_t count;
+    struct item item[ITEMS_MAX];
+    struct base_buf commits; /* elsewhere: what goes to the driver */
+    shoal_err err;
+};
+
+struct train_worker {
+    shoal_env *env;
+    struct env_loop *loop;
+    struct train_worker_opts opts;
+    struct wire_peer *peer;
+    const shoal_app *app;
+    void *app_options;
+    uint64_t seed;
+    struct env_shared segment;
+    struct train_box *box;
+    struct env_pool *pool;
+    struct train_desk **desk;      /* (threads) */
+    struct train_witness *witness; /* (threads) */
+    struct visit *visits, *idle;
+    struct seat *seat; /* (executors) */
+    uint32_t seat_count;
+    uint32_t ready_first, ready_last, ready_count;
+    struct env_timer retry;
+    uint64_t pause_ns;
+    bool away;       /* has a box of its own */
+    uint32_t tables; /* that change by increments, a bit each */
+    bool over;
+};
+
+static const uint32_t NONE = UINT32_MAX;
+
+static void end(struct train_worker *w, shoal_status status, const shoal_err *err)
+{
+    if (w->over)
+        return;
+    w->over = true;
+    env_timer_stop(&w->retry);
+    w->opts.ended(w->opts.ctx, status, err);
+}
+
+static void tell(struct train_worker *w, uint16_t kind, const void *bytes, size_t size)
+{
+    shoal_err err;
+
+    if (w->over || wire_peer_send(w->peer, kind, bytes, size) == SHOAL_OK)
+        return;
+    base_err(&err, SHOAL_E_LIMIT, "too much is waiting to be sent to the driver");
+    end(w, SHOAL_E_LIMIT, &err);
+}
+
+/* ---- a pool thread ---- */
+
+/* One task, from its tables being fresh to its commit. */
+static shoal_status run_task(struct train_worker *w, uint32_t thread, struct item *item,
+                             shoal_err *err)
+{
+    struct train_desk *desk = w->desk[thread];
+    uint64_t started = env_now_ns(w->env);
+    shoal_task *task;
+    shoal_status st = SHOAL_AGAIN;
+
+    for (int i = 0; i < TRIES_MAX && st == SHOAL_AGAIN; i++)
+        st = train_task_begin(desk, w->seed, w->app_options, &item->spec, &task, err);
+    if (st != SHOAL_OK)
+        return st;
+    uint64_t begun = env_now_ns(w->env), closed = train_box_closed(w->box);
+    st = train_witness_look(&w->witness[thread], w->box, &item->spec, &item->ended.checked, err);
+    item->violated = st != SHOAL_OK;
+    if (st == SHOAL_OK)
+        st = w->app->run(task, err);
+    if (st != SHOAL_OK) {
+        train_task_abort(task);
+        return st == SHOAL_AGAIN ? SHOAL_E_INTERNAL : st;
+    }
+    st = train_task_commit(task, err);
+    item->ended.begun_ns = begun;
+    item->ended.wait_ns = begun - started;
+    item->ended.run_ns = env_now_ns(w->env) - begun;
+    item->ended.stale = item->spec.clock > closed ? (uint32_t)(item->spec.clock - closed) : 0;
+    return st;
+}
+
+/* Appends what the task committed, for the driver. */
+static void pack(struct train_worker *w, struct visit *v, struct item *item)
+{
+    static const char ZERO[8];
+    size_t start = v->commits.size, first = start + sizeof item->ended;
+
+    item->ended.epoch = w->seat[item->spec.executor].epoch;
+    base_buf_append(&v->commits, &item->ended, sizeof item->ended);
+    train_box_pack_commit(w->box, item->spec.executor, &v->commits);
+    item->ended.size = (uint32_t)(v->commits.size - first);
+    base_buf_append(&v->commits, ZERO, (8 - item->ended.size % 8) % 8);
+    if (base_buf_status(&v->commits) == SHOAL_OK)
+        memcpy(v->commits.data + start, &item->ended, sizeof item->ended);
+}
+
+static uint64_t work(void *ctx, uint32_t thread)
+{
+    struct visit *v = ctx;
+    struct train_worker *w = v->worker;
+    uint64_t started = env_now_ns(w->env), virtual_ns = 0;
+
+    for (uint32_t i = 0; i < v->count; i++) {
+        struct item *item = &v->item[i];
+        struct seat *seat = &w->seat[item->spec.executor];
+        if (atomic_load_explicit(&seat->stopped, memory_order_acquire) ||
+            env_now_ns(w->env) - started > 2 * VISIT_NS || v->commits.size > COMMITS_SIZE)
+            break; /* the rest stays untried */
+        item->status = run_task(w, thread, item, &v->err);
+        if (w->opts.task_ns != NULL)
+            virtual_ns += w->opts.task_ns(w->opts.ctx, &item->spec);
+        if (item->status < 0)
+            break;
+        if (item->status == SHOAL_OK && w->away)
+            pack(w, v, item);
+        if (item->status == SHOAL_AGAIN) /* later tasks of the same executor must wait too */
+            while (i + 1 < v->count && v->item[i + 1].spec.executor == item->spec.executor)
+                i++;
+    }
+    return virtual_ns;
+}
+
+/* ---- the ready list ---- */
+
+/* Elsewhere: how many of its executor's commits may be on their way when the task begins. One that
+ * reads or holds waits for them; see away.c. */
+static bool may_begin(const struct train_worker *w, const struct train_task_spec *spec,
+                      uint32_t committing)
+{
+    return committing == 0 || (committing == 1 && !spec->holds && (w->tables & ~spec->unread) == 0);
+}
+
+static void list(struct train_worker *w, uint32_t executor)
+{
+    struct seat *seat = &w->seat[executor];
+
+    if (seat->listed || seat->busy || seat->locked || seat->queued == 0 ||
+        !may_begin(w, &seat->queue[0], seat->committing))
+        return;
+    seat->listed = true;
+    seat->next = NONE;
+    if (w->ready_count++ == 0)
+        w->ready_first = executor;
+    else
+        w->seat[w->ready_last].next = executor;
+    w->ready_last = executor;
+}
+
+static uint32_t take_ready(struct train_worker *w)
+{
+    uint32_t executor = w->ready_first;
+    struct seat *seat = &w->seat[executor];
+
+    w->ready_first = seat->next;
+    w->ready_count--;
+    seat->listed = false;
+    return executor;
+}
+
+static void release(struct train_worker *w, uint32_t executor)
+{
+    struct seat *seat = &w->seat[executor];
+    struct train_unit unit = {executor, seat->epoch};
+
+    seat->here = seat->releasing = seat->locked = false;
+    seat->committing = seat->queued = 0;
+    tell(w, TRAIN_RELEASED, &unit, sizeof unit);
+}
+
+static void schedule(struct train_worker *w);
+
+static void retry(void *ctx)
+{
+    struct train_worker *w = ctx;
+
+    for (uint32_t e = 0; e < w->seat_count; e++) {
+        if (w->seat[e].locked) {
+            w->seat[e].locked = false;
+            list(w, e);
+        }
+    }
+    schedule(w);
+}
+
+static void fail(struct train_worker *w, const struct item *item, const shoal_err *why)
+{
+    struct train_failed failed = {
+        .executor = item->spec.executor, .code = item->status, .violations = item->violated};
+
+    snprintf(failed.message, sizeof failed.message, "%s", why->message);
+    snprintf(failed.where, sizeof failed.where, "%s", why->where);
+    snprintf(failed.hint, sizeof failed.hint, "%s", why->hint);
+    tell(w, TRAIN_FAILED, &failed, sizeof failed);
+}
+
+static void send_commits(struct train_worker *w, struct visit *v)
+{
+    shoal_status st = base_buf_status(&v->commits);
+    shoal_err err;
+
+    if (st == SHOAL_OK && v->commits.size > 0 && !w->over)
+        st = wire_peer_send(w->peer, TRAIN_COMMIT, v->commits.data, v->commits.size);
+    if (st != SHOAL_OK) {
+        base_err(&err, st, "commits of %zu bytes cannot be sent", v->commits.size);
+        end(w, st, &err);
+    }
+    base_buf_clear(&v->commits);
+}
+
+/* A task has come back from its visit. Its seat's queue still holds it as the first one. */
+static void take_back(struct train_worker *w, struct visit *v, struct item *item)
+{
+    struct seat *seat = &w->seat[item->spec.executor];
+
+    if (item->status == SHOAL_END)
+        return;
+    if (item->status < 0) {
+        fail(w, item, &v->err);
+        seat->queued = 0; /* it is not tried again */
+        return;
+    }
+    if (item->status == SHOAL_AGAIN) {
+        seat->locked = true;
+        if (seat->tried_ns == 0)
+            seat->tried_ns = env_now_ns(w->env);
+        return;
+    }
+    shoal_assert(seat->queued > 0 && seat->queue[0].number == item->spec.number);
+    seat->queued--;
+    memmove(&seat->queue[0], &seat->queue[1], seat->queued * sizeof seat->queue[0]);
+    seat->cost_ns =
+        seat->cost_ns > 0 ? (3 * seat->cost_ns + item->ended.run_ns) / 4 : item->ended.run_ns + 1;
+    if (seat->tried_ns > 0 && item->ended.begun_ns > seat->tried_ns)
+        item->ended.wait_ns = item->ended.begun_ns - seat->tried_ns;
+    seat->tried_ns = 0;
+    item->ended.epoch = seat->epoch;
+    if (w->away)
+        seat->committing++;
+    else
+        tell(w, TRAIN_ENDED, &item->ended, sizeof item->ended);
+}
+
+/* Waits a little longer each time in a row. */
+static void pause(struct train_worker *w)
+{
+    shoal_err err;
+
+    w->pause_ns = w->pause_ns < PAUSE_MAX_NS ? 2 * w->pause_ns : PAUSE_MAX_NS;
+    if (w->retry.place == 0 && !w->over &&
+        env_timer_start(w->loop, &w->retry, w->pause_ns, retry, w) != SHOAL_OK)
+        end(w, base_err_nomem(&err, "waiting for a shard"), &err);
+}
+
+static void visited(void *ctx)
+{
+    struct visit *v = ctx;
+    struct train_worker *w = v->worker;
+    bool locked = false;
+
+    for (uint32_t i = 0; i < v->count; i++) {
+        take_back(w, v, &v->item[i]);
+        locked = locked || v->item[i].status == SHOAL_AGAIN;
+    }
+    if (w->away)
+        send_commits(w, v);
+    for (uint32_t i = 0; i < v->count; i++) {
+        uint32_t executor = v->item[i].spec.executor;
+        w->seat[executor].busy = false;
+        if (w->seat[executor].releasing && w->seat[executor].committing == 0)
+            release(w, executor);
+        else
+            list(w, executor);
+    }
+    v->next = w->idle;
+    w->idle = v;
+    if (locked)
+        pause(w);
+    else
+        w->pause_ns = PAUSE_MIN_NS;
+    schedule(w);
+}
+
+/* Puts an executor's queue into the visit; returns its expected time. */
+static uint64_t put(struct train_worker *w, struct visit *v, uint32_t executor)
+{
+    struct seat *seat = &w->seat[executor];
+    uint64_t expected = 0;
+
+    for (uint32_t i = 0; i < seat->queued && v->count < ITEMS_MAX; i++) {
+        if (!may_begin(w, &seat->queue[i], seat->committing + (w->away ? i : 0)))
+            break;
+        v->item[v->count++] = (struct item){
+            .spec = seat->queue[i],
+            .ended = {.executor = executor, .epoch = seat->epoch, .number = seat->queue[i].number},
+            .status = SHOAL_END};
+        expected += seat->cost_ns > 0 ? seat->cost_ns : VISIT_NS;
+        if (expected >= VISIT_NS)
+            break;
+    }
+    seat->busy = seat->queued > 0; /* one that was released meanwhile has none */
+    return expected;
+}
+
+static void schedule(struct train_worker *w)
+{
+    while (w->idle != NULL && w->ready_count > 0 && !w->over) {
+        struct visit *v = w->idle;
+        uint32_t fair = (w->ready_count + 2 * w->opts.threads - 1) / (2 * w->opts.threads);
+        uint64_t expected = 0;
+        w->idle = v->next;
+        v->count = 0;
+        while (w->ready_count > 0 && fair-- > 0 && expected < VISIT_NS &&
+               v->count + QUEUE_MAX <= ITEMS_MAX)
+            expected += put(w, v, take_ready(w));
+        if (v->count == 0) {
+            v->next = w->idle;
+            w->idle = v;
+            continue;
+        }
+        if (env_pool_run(w->pool, work, visited, v) != SHOAL_OK) {
+            shoal_err err;
+            end(w, base_err_nomem(&err, "running a task"), &err);
+        }
+    }
+}
+
+/* ---- what the driver says ---- */
+
+/* The driver's box where its memory is shared, else one of our own. */
+static shoal_status open_box(struct train_worker *w, const struct train_setup *setup,
+                             const char *layout, shoal_err *err)
+{
+    struct train_box_opts opts = {setup->staleness, w->opts.crash, w->opts.ctx};
+    shoal_status st;
+
+    w->away = setup->home == 0;
+    if (w->away) {
+        st = env_shared_new(w->env, setup->segment_size, &w->segment, err);
+        return st != SHOAL_OK
+                   ? st
+                   : train_box_new_from_layout(w->env, &w->segment, setup->worker, layout,
+                                               setup->layout_size, &opts, &w->box, err);
+    }
+    st = env_shared_open(w->env, w->opts.segment, setup->segment_size, &w->segment, err);
+    return st != SHOAL_OK ? st
+                          : train_box_open(w->env, &w->segment, setup->worker, &opts, &w->box, err);
+}
+
+static shoal_status set_up(struct train_worker *w, const struct train_setup *setup,
+                           const char *text, const char *layout, shoal_err *err)
+{
+    const struct base_alloc *alloc = env_alloc(w->env);
+    char *line = base_strdup(alloc, text);
+    shoal_status st;
+
+    if (line == NULL)
+        return base_err_nomem(err, "setting up");
+    char *settings = line + strcspn(line, "\n");
+    if (*settings == '\n')
+        *settings++ = 0;
+    w->app = w->opts.find(w->opts.ctx, line);
+    st = w->app != NULL ? train_options_new(alloc, w->app, settings, &w->app_options, err)
+                        : base_err(err, SHOAL_E_NOTFOUND, "no application '%s' here", line);
+    base_free(alloc, line);
+    w->seed = setup->seed;
+    if (st == SHOAL_OK)
+        st = open_box(w, setup, layout, err);
+    if (st != SHOAL_OK)
+        return st;
+    w->seat_count = train_box_executor_count(w->box);
+    w->seat = base_calloc(alloc, w->seat_count, sizeof *w->seat);
+    w->desk = base_calloc(alloc, w->opts.threads, sizeof *w->desk);
+    w->witness = base_calloc(alloc, w->opts.threads, sizeof *w->witness);
+    w->visits = base_calloc(alloc, 2 * (size_t)w->opts.threads, sizeof *w->visits);
+    if (w->seat == NULL || w->desk == NULL || w->witness == NULL || w->visits == NULL)
+        return base_err_nomem(err, "setting up");
+    for (uint32_t i = 0; i < w->opts.threads; i++)
+        w->witness[i].all = w->opts.witness_all;
+    for (uint32_t i = 0; i < train_box_table_count(w->box); i++)
+        w->tables |= (uint32_t)!train_box_table_info(w->box, i).held << i;
+    for (uint32_t i = 0; i < 2 * w->opts.threads; i++) {
+        base_buf_init(&w->visits[i].commits, alloc, WIRE_MESSAGE_MAX);
+        w->visits[i].worker = w;
+        w->visits[i].next = w->idle;
+        w->idle = &w->visits[i];
+    }
+    for (uint32_t i = 0; i < w->opts.threads; i++)
+        if (train_desk_new(w->box, &w->desk[i]) != SHOAL_OK)
+            return base_err_nomem(err, "setting up");
+    return env_pool_new(w->loop, w->opts.threads, &w->pool, err);
+}
+
+static void hear_setup(struct train_worker *w, const void *bytes, size_t size)
+{
+    struct train_setup setup;
+    shoal_err err = SHOAL_ERR_INIT;
+    char *text;
+    shoal_status st;
+
+    memcpy(&setup, bytes, sizeof setup);
+    if (w->box != NULL || (uint64_t)setup.text_size + setup.layout_size != size - sizeof setup) {
+        base_err(&err, SHOAL_E_FORMAT, "the driver's set-up makes no sense");
+        return end(w, SHOAL_E_FORMAT, &err);
+    }
+    text = base_calloc(env_alloc(w->env), 1, setup.text_size + 1);
+    if (text == NULL)
+        return end(w, base_err_nomem(&err, "setting up"), &err);
+    memcpy(text, (const char *)bytes + sizeof setup, setup.text_size);
+    st = set_up(w, &setup, text, (const char *)bytes + sizeof setup + setup.text_size, &err);
+    base_free(env_alloc(w->env), text);
+    if (st != SHOAL_OK) {
+        struct item item = {.spec = {.executor = NONE}, .status = st};
+        if (setup.home != 0) /* one from elsewhere that cannot take part is no failure of the job */
+            fail(w, &item, &err);
+        end(w, st, &err);
+    }
+}
+
+static void confused(struct train_worker *w, const char *by)
+{
+    shoal_err err;
+
+    base_err(&err, SHOAL_E_FORMAT, "the driver's %s makes no sense", by);
+    end(w, SHOAL_E_FORMAT, &err);
+}
+
+static void hear_adopt(struct train_worker *w, const struct train_unit *unit, size_t size)
+{
+    struct seat *seat = &w->seat[unit->executor];
+
+    if (seat->here || (!w->away && size != sizeof *unit))
+        return confused(w, "executor");
+    if (w->away && train_box_put_executor(w->box, unit->executor, unit + 1, size - sizeof *unit,
+                                          NULL) != SHOAL_OK)
+        return confused(w, "executor");
+    seat->here = true;
+    seat->releasing = false;
+    seat->committing = 0;
+    seat->epoch = unit->epoch;
+    seat->queued = 0;
+    seat->tried_ns = 0;
+    atomic_store_explicit(&seat->stopped, false, memory_order_release);
+}
+
+static void hear_release(struct train_worker *w, const struct train_unit *unit)
+{
+    struct seat *seat = &w->seat[unit->executor];
+
+    if (!seat->here || seat->epoch != unit->epoch || seat->releasing)
+        return confused(w, "release");
+    atomic_store_explicit(&seat->stopped, true, memory_order_release);
+    if (seat->busy || seat->committing > 0)
+        seat->releasing = true;
+    else
+        release(w, unit->executor);
+}
+
+static void hear_accepted(struct train_worker *w, const struct train_accepted *accepted,
+                          size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t executor = accepted[i].unit.executor;
+        if (executor >= w->seat_count)
+            return confused(w, "word of a commit");
+        struct seat *seat = &w->seat[executor];
+        if (!seat->here || seat->epoch != accepted[i].unit.epoch || seat->committing == 0)
+            return confused(w, "word of a commit");
+        seat->committing--;
+        train_box_accepted(w->box, executor, accepted[i].number);
+        if (seat->releasing && !seat->busy && seat->committing == 0)
+            release(w, executor);
+        list(w, executor);
+    }
+    schedule(w);
+}
+
+static void hear_data(struct train_worker *w, const struct train_piece *piece, size_t size)
+{
+    if (train_box_put_data(w->box, piece->executor, piece->offset, piece->total, piece + 1,
+                           size - sizeof *piece, NULL) != SHOAL_OK)
+        confused(w, "data");
+}
+
+/* A shard may be locked for as long as a thread of ours folds into it. */
+static void hear_rows(struct train_worker *w, uint16_t kind, const void *bytes, size_t size)
+{
+    shoal_status st = SHOAL_AGAIN;
+
+    for (int i = 0; i < 1000000 && st == SHOAL_AGAIN; i++)
+        st = kind == TRAIN_FACTORS ? train_box_put_factors(w->box, bytes, size, NULL)
+                                   : train_box_put_rows(w->box, bytes, size, NULL);
+    if (st != SHOAL_OK)
+        confused(w, "rows");
+}
+
+/* A byte that is to be a bool is 0 or 1. */
+static bool is_sound(const struct train_order *order)
+{
+    const unsigned char *bytes = (const unsigned char *)order;
+
+    return bytes[offsetof(struct train_order, spec.ends_clock)] <= 1 &&
+           bytes[offsetof(struct train_order, spec.holds)] <= 1;
+}
+
+static void hear_task(struct train_worker *w, const struct train_order *order)
+{
+    struct seat *seat = &w->seat[order->spec.executor];
+
+    if (!is_sound(order) || !seat->here || seat->epoch != order->epoch || seat->releasing ||
+        seat->queued == QUEUE_MAX)
+        return confused(w, "task");
+    if (w->away)
+        train_box_close(w->box, order->closed);
+    seat->queue[seat->queued++] = order->spec;
+    list(w, order->spec.executor);
+}
+
+/* Messages about an executor name it first; `least` bytes are its struct. */
+static bool names_executor(const struct train_worker *w, const void *bytes, size_t size,
+                           size_t least)
+{
+    uint32_t executor;
+
+    if (size < least)
+        return false;
+    memcpy(&executor, bytes, sizeof executor);
+    return executor < w->seat_count;
+}
+
+static bool heard_in_box(struct train_worker *w, uint16_t kind, const void *bytes, size_t size)
+{
+    bool unit = names_executor(w, bytes, size, sizeof(struct train_unit));
+
+    if (kind == TRAIN_TASK && size == sizeof(struct train_order) &&
+        ((const struct train_order *)bytes)->spec.executor < w->seat_count) {
+        hear_task(w, bytes);
+        schedule(w);
+    } else if (kind == TRAIN_ADOPT && unit) {
+        hear_adopt(w, bytes, size);
+    } else if (kind == TRAIN_RELEASE && unit) {
+        hear_release(w, bytes);
+    } else if (kind == TRAIN_ACCEPTED && w->away && size % sizeof(struct train_accepted) == 0) {
+        hear_accepted(w, bytes, size / sizeof(struct train_accepted));
+    } else if (kind == TRAIN_DATA && w->away &&
+               names_executor(w, bytes, size, sizeof(struct train_piece))) {
+        hear_data(w, bytes, size);
+    } else if ((kind == TRAIN_ROWS || kind == TRAIN_FACTORS) && w->away) {
+        hear_rows(w, kind, bytes, size);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void heard(void *ctx, struct wire_peer *peer, uint16_t kind, const void *bytes, size_t size)
+{
+    struct train_worker *w = ctx;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)peer;
+    if (w->over)
+        return;
+    if (kind == TRAIN_SETUP && size >= sizeof(struct train_setup))
+        hear_setup(w, bytes, size);
+    else if (kind == TRAIN_STOP)
+        end(w, SHOAL_OK, &err);
+    else if (w->box == NULL || !heard_in_box(w, kind, bytes, size))
+        confused(w, "message");
+}
+
+static void opened(void *ctx, struct wire_peer *peer)
+{
+    struct train_worker *w = ctx;
+    struct train_join join = {.pid = w->opts.pid, .threads = w->opts.threads, .slot = w->opts.slot};
+
+    (void)peer;
+    snprintf(join.host, sizeof join.host, "%s", w->opts.host);
+    tell(w, TRAIN_JOIN, &join, sizeof join);
+}
+
+static void closed(void *ctx, struct wire_peer *peer, const shoal_err *why)
+{
+    struct train_worker *w = ctx;
+
+    (void)peer;
+    w->peer = NULL;
+    end(w, why->code != SHOAL_OK ? why->code : SHOAL_E_IO, why);
+}
+
+static const struct wire_peer_ops OPS = {opened, heard, closed};
+
+/* ---- life ---- */
+
+shoal_status train_worker_new(struct env_loop *loop, const struct train_worker_opts *opts,
+                              struct train_worker **out_worker, shoal_err *err)
+{
+    shoal_env *env = env_loop_env(loop);
+    struct train_worker *w = base_calloc(env_alloc(env), 1, sizeof *w);
+    shoal_status st;
+
+    if (w == NULL)
+        return base_err_nomem(err, "starting a worker");
+    w->env = env;
+    w->loop = loop;
+    w->opts = *opts;
+    w->pause_ns = PAUSE_MIN_NS;
+    st = wire_peer_connect(loop, opts->address, opts->key, opts->wire, &OPS, w, &w->peer, err);
+    if (st != SHOAL_OK) {
+        base_free(env_alloc(env), w);
+        return st;
+    }
+    *out_worker = w;
+    return SHOAL_OK;
+}
+
+void train_worker_leave(struct train_worker *w)
+{
+    tell(w, TRAIN_LEAVE, NULL, 0);
+}
+
+void train_worker_free(struct train_worker *w)
+{
+    if (w == NULL)
+        return;
+    const struct base_alloc *alloc = env_alloc(w->env);
+    w->over = true;
+    env_timer_stop(&w->retry);
+    env_pool_free(w->pool);
+    wire_peer_close(w->peer);
+    for (uint32_t i = 0; w->desk != NULL && i < w->opts.threads; i++)
+        train_desk_free(w->desk[i]);
+    base_free(alloc, w->desk);
+    base_free(alloc, w->witness);
+    for (uint32_t i = 0; w->visits != NULL && i < 2 * w->opts.threads; i++)
+        base_buf_fini(&w->visits[i].commits);
+    base_free(alloc, w->visits);
+    base_free(alloc, w->seat);
+    train_box_free(w->box);
+    env_shared_close(w->env, &w->segment);
+    train_options_free(alloc, w->app_options);
+    base_free(alloc, w);
+}

@@ -1,0 +1,238 @@
+/* Tests of src/train/carry_factors.c: copies kept up by outer products, and bytes that make no
+ * sense. */
+#include "property.h"
+#include "torture.h"
+
+#include "base/rand.h"
+#include "train/box.h"
+#include <string.h>
+
+enum { EXECUTORS = 5, ROWS = 37, WIDTH = 50, SEGMENT = 16 << 20, CLOCKS = 30 };
+
+struct pair {
+    shoal_env *env;
+    struct env_shared segment[2];
+    struct train_box *home, *away;
+    struct train_desk *desk;
+    uint64_t number[EXECUTORS], version[8];
+    uint32_t shards;
+    struct base_rand rand;
+    struct base_buf bytes;
+};
+
+static void pair_begin(struct pair *p, uint64_t seed)
+{
+    struct train_box_opts opts = {.staleness = 0};
+    shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
+
+    memset(p, 0, sizeof *p);
+    base_rand_init(&p->rand, seed, "factors");
+    base_buf_init(&p->bytes, &base_alloc_libc, 1 << 24);
+    assert_int_equal(shoal_env_sim_new(seed, &p->env, NULL), SHOAL_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(env_shared_new(p->env, SEGMENT, &p->segment[i], NULL), SHOAL_OK);
+    assert_int_equal(train_box_new(p->env, &p->segment[0], &opts, &p->home, NULL), SHOAL_OK);
+    assert_int_equal(train_box_executors(p->home, EXECUTORS, NULL), SHOAL_OK);
+    p->shards = 1 + (uint32_t)base_rand_below(&p->rand, 4);
+    table.name = "w";
+    table.rows = ROWS;
+    table.width = WIDTH;
+    table.shards = p->shards;
+    assert_int_equal(train_box_table(p->home, &table, NULL), SHOAL_OK);
+    assert_int_equal(train_box_seal(p->home, NULL), SHOAL_OK);
+    p->shards = train_box_table_info(p->home, 0).shards;
+    train_box_pack_layout(p->home, &p->bytes);
+    assert_int_equal(train_box_new_from_layout(p->env, &p->segment[1], 1, p->bytes.data,
+                                               p->bytes.size, &opts, &p->away, NULL),
+                     SHOAL_OK);
+    assert_int_equal(train_desk_new(p->home, &p->desk), SHOAL_OK);
+}
+
+static void pair_end(struct pair *p)
+{
+    train_desk_free(p->desk);
+    train_box_free(p->home);
+    train_box_free(p->away);
+    for (int i = 0; i < 2; i++)
+        env_shared_close(p->env, &p->segment[i]);
+    base_buf_fini(&p->bytes);
+    shoal_env_free(p->env);
+}
+
+enum { FACTORS, SOME_ROWS, NOTHING };
+
+static void add_factor(struct pair *p, shoal_task *task)
+{
+    float u[ROWS], value[WIDTH];
+    uint32_t index[WIDTH], count = 1 + (uint32_t)base_rand_below(&p->rand, 4);
+
+    for (uint32_t i = 0; i < ROWS; i++)
+        u[i] = (float)base_rand_range(&p->rand, -1, 1);
+    for (uint32_t i = 0; i < count; i++) {
+        index[i] = (uint32_t)base_rand_below(&p->rand, WIDTH);
+        value[i] = (float)base_rand_range(&p->rand, -1, 1);
+    }
+    shoal_task_add_factor(task, 0, u, index, value, count);
+}
+
+/* A task of the executor at home. */
+static void run(struct pair *p, uint32_t executor, uint64_t clock, int what)
+{
+    struct train_task_spec spec = {
+        .executor = executor, .number = ++p->number[executor], .clock = clock, .ends_clock = true};
+    float x[WIDTH] = {1};
+    shoal_task *task;
+
+    assert_int_equal(train_task_begin(p->desk, 1, NULL, &spec, &task, NULL), SHOAL_OK);
+    if (what == FACTORS)
+        for (uint64_t i = 0; i <= base_rand_below(&p->rand, 3); i++)
+            add_factor(p, task);
+    if (what == SOME_ROWS)
+        shoal_task_add(task, 0, base_rand_below(&p->rand, ROWS), x);
+    assert_int_equal(train_task_commit(task, NULL), SHOAL_OK);
+}
+
+static bool pack_factors(struct pair *p)
+{
+    base_buf_clear(&p->bytes);
+    return train_box_pack_factors(p->home, 0, p->version, &p->bytes);
+}
+
+static void send_rows(struct pair *p)
+{
+    for (uint32_t s = 0; s < p->shards; s++) {
+        base_buf_clear(&p->bytes);
+        p->version[s] = train_box_pack_rows(p->home, 0, s, p->version[s], &p->bytes);
+        assert_int_not_equal(p->version[s], 0);
+        assert_int_equal(train_box_put_rows(p->away, p->bytes.data, p->bytes.size, NULL), SHOAL_OK);
+    }
+}
+
+static void check_equal(struct pair *p)
+{
+    assert_memory_equal(train_box_rows(p->home, 0), train_box_rows(p->away, 0),
+                        ROWS * WIDTH * sizeof(float));
+}
+
+static void put_factors(struct pair *p)
+{
+    for (int again = 0; again < 2; again++) /* what comes twice does nothing */
+        assert_int_equal(train_box_put_factors(p->away, p->bytes.data, p->bytes.size, NULL),
+                         SHOAL_OK);
+}
+
+static void copies_are_equal_bit_for_bit_whatever_was_sent(void **state)
+{
+    uint64_t factors = 0, rows = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < (uint64_t)property_count(50); seed++) {
+        struct pair p;
+        pair_begin(&p, seed);
+        send_rows(&p);
+        for (uint64_t clock = 0; clock < CLOCKS; clock++) {
+            int odd = base_rand_below(&p.rand, 4) == 0 ? SOME_ROWS : FACTORS;
+            for (uint32_t e = 0; e < EXECUTORS; e++)
+                run(&p, e, clock,
+                    e == 2                             ? odd
+                    : base_rand_below(&p.rand, 4) == 0 ? NOTHING
+                                                       : FACTORS);
+            train_box_close(p.home, clock + 1);
+            assert_int_equal(train_box_fold(p.home), SHOAL_OK);
+            if (base_rand_below(&p.rand, 5) == 0)
+                continue; /* and two clocks at once */
+            if (pack_factors(&p)) {
+                put_factors(&p);
+                factors++;
+            } else {
+                send_rows(&p);
+                rows++;
+            }
+            check_equal(&p);
+        }
+        pair_end(&p);
+    }
+    print_message("%llu times factors, %llu times rows\n", (unsigned long long)factors,
+                  (unsigned long long)rows);
+    assert_true(factors > 0 && rows > 0);
+}
+
+static void rows_are_sent_where_factors_do_not_say_all(void **state)
+{
+    struct pair p;
+
+    (void)state;
+    pair_begin(&p, 1);
+    assert_false(pack_factors(&p)); /* the copy has nothing yet */
+    send_rows(&p);
+    assert_false(pack_factors(&p)); /* nothing to say */
+    run(&p, 0, 0, FACTORS);
+    assert_false(pack_factors(&p)); /* not closed */
+    train_box_close(p.home, 1);
+    train_box_rewrite(p.home, 0, 0);
+    assert_false(pack_factors(&p)); /* the driver changed rows in place */
+    send_rows(&p);
+    check_equal(&p);
+    run(&p, 0, 1, FACTORS);
+    train_box_close(p.home, 2);
+    assert_int_equal(train_box_fold(p.home), SHOAL_OK);
+    run(&p, 0, 2, FACTORS); /* its outbox is another's by now, or still there */
+    if (pack_factors(&p))
+        put_factors(&p);
+    else
+        send_rows(&p);
+    check_equal(&p);
+    pair_end(&p);
+}
+
+static void rows_that_the_driver_changes_reach_copies(void **state)
+{
+    struct pair p;
+
+    (void)state;
+    pair_begin(&p, 2);
+    send_rows(&p);
+    for (uint32_t s = 0; s < p.shards; s++)
+        train_box_rewrite(p.home, 0, s);
+    for (uint32_t i = 0; i < ROWS * WIDTH; i++)
+        train_box_rows(p.home, 0)[i] = (float)i;
+    send_rows(&p);
+    check_equal(&p);
+    pair_end(&p);
+}
+
+static void bytes_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < (uint64_t)property_count(2000); seed++) {
+        struct pair p;
+        pair_begin(&p, seed);
+        send_rows(&p);
+        for (uint32_t e = 0; e < EXECUTORS; e++)
+            run(&p, e, 0, FACTORS);
+        train_box_close(p.home, 1);
+        assert_true(pack_factors(&p));
+        size_t size = p.bytes.size;
+        if (seed % 2 == 0)
+            size = base_rand_below(&p.rand, size);
+        else
+            p.bytes.data[base_rand_below(&p.rand, size < 200 ? size : 200)] ^=
+                (char)(1 + base_rand_below(&p.rand, 255));
+        shoal_status st = train_box_put_factors(p.away, p.bytes.data, size, NULL);
+        assert_true(st == SHOAL_E_FORMAT || st == SHOAL_E_INVAL ||
+                    (seed % 2 == 1 && st == SHOAL_OK));
+        pair_end(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_are_equal_bit_for_bit_whatever_was_sent),
+        cmocka_unit_test(rows_are_sent_where_factors_do_not_say_all),
+        cmocka_unit_test(rows_that_the_driver_changes_reach_copies),
+        cmocka_unit_test(bytes_that_make_no_sense_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
