@@ -1,0 +1,366 @@
+/* logreg.c - `shoal train logreg DATA.svm`: linear classifiers, by logistic regression or support
+ * vectors, of two classes or many.
+ *
+ * Minimised is penalty(w) + cost x sum of losses, LIBLINEAR's objective, whose parameters mean the
+ * same here. With more than two classes every class is set against the rest, all in one pass over
+ * the data; loss softmax is the multinomial model.
+ *
+ * The way to the minimum is chosen by the shape of the data and never by workers (num_linear_choose):
+ *
+ *   newton  Newton's method, bulk synchronous: logreg_newton.c.
+ *   dual    dual coordinate ascent: hinge loss, and other losses when there are more columns than
+ *           rows. An epoch is a pass of every executor over its rows from the newest weights.
+ *   lasso   coordinate descent on the primal for penalty l1: the same with columns and margins.
+ *   sgd     stochastic gradient descent, when asked for: the same with steps that shrink. Increments
+ *           of a multinomial model go out as factors where these are fewer bytes.
+ *
+ * The last three take executors in a new random order in every epoch; in a fixed order they need
+ * several times as many. When staleness is allowed, as many run as there are threads, each sees what
+ * ended before it began, and `spread` allows for those beside it. In a bulk synchronous job a clock is a wave of LOGREG_WAVE executors while the others
+ * pause: the same result for any number of workers, with that much to do at once.
+ *
+ * The end. Dual: passes give a guess of the duality gap, which is often low; when it is small enough
+ * a clock of JUDGE tasks finds the gap itself, and the job ends when that is below tol x objective.
+ * Lasso: every NUM_LINEAR_REST-th epoch visits all columns and is judged; it ends when the sum of
+ * |subgradients| is tol x share of the smallest class of what it was at first. Sgd: after `epochs`.
+ *
+ * Tests: tests/unit/app/test_logreg.c, tests/cli/test_train_logreg.py. */
+#include "app/logreg.h"
+
+#include "base/err.h"
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { SGD_EPOCHS = 20 };
+static const char *const LOSSES[] = {"logistic", "hinge", "squared_hinge", "softmax", NULL};
+static const char *const PENALTIES[] = {"l2", "l1", NULL};
+static const char *const ALGORITHMS[] = {"auto", "newton", "sdca", "sgd", NULL};
+static const char *const INDICES[] = {"one", "zero", NULL};
+
+static const shoal_opt OPTS[] = {
+    {"loss", SHOAL_OPT_CHOICE, "logistic",
+     "what errors cost; hinges make support vector machines, softmax a multinomial model", 0, 0,
+     LOSSES, offsetof(struct logreg_options, loss)},
+    {"penalty", SHOAL_OPT_CHOICE, "l2", "on weights: squares, or l1 for few of them (logistic)", 0,
+     0, PENALTIES, offsetof(struct logreg_options, penalty)},
+    {"cost", SHOAL_OPT_F64, "1", "of errors, against the penalty: LIBLINEAR's C", 1e-9, 1e9, NULL,
+     offsetof(struct logreg_options, cost)},
+    {"lambda", SHOAL_OPT_F64, "0", "in place of cost: 1 / (lambda x rows); 0: not given", 0, 1e9,
+     NULL, offsetof(struct logreg_options, lambda)},
+    {"algorithm", SHOAL_OPT_CHOICE, "auto", "auto: by loss and shape of the data", 0, 0, ALGORITHMS,
+     offsetof(struct logreg_options, algorithm)},
+    {"tol", SHOAL_OPT_F64, "0",
+     "0: 0.01 of the first slope (newton, l1); a gap of 0.0001 of the objective, hinge 0.001 "
+     "(sdca)",
+     0, 1, NULL, offsetof(struct logreg_options, tol)},
+    {"epochs", SHOAL_OPT_U64, "0", "at most so many; 0: 1000, and 20 for sgd", 0, 1e6, NULL,
+     offsetof(struct logreg_options, epochs)},
+    {"executors", SHOAL_OPT_U64, "0",
+     "parts of the data, as many as can work at once; 0: by the data, up to 64", 0,
+     LOGREG_EXECUTORS_MAX, NULL, offsetof(struct logreg_options, executors)},
+    {"bias", SHOAL_OPT_FLAG, "false", "one more column, of ones (penalised like the others)", 0, 0,
+     NULL, offsetof(struct logreg_options, bias)},
+    {"rate", SHOAL_OPT_F64, "0.1", "first step of sgd", 1e-9, 1e3, NULL,
+     offsetof(struct logreg_options, rate)},
+    {"index", SHOAL_OPT_CHOICE, "one", "what the data calls its first column", 0, 0, INDICES,
+     offsetof(struct logreg_options, index)},
+    {"probabilities", SHOAL_OPT_FLAG, "false", "'shoal predict' tells them too, class by class", 0,
+     0, NULL, offsetof(struct logreg_options, probabilities)},
+};
+
+uint64_t logreg_epochs(const struct logreg_options *o, uint32_t way)
+{
+    if (o->epochs > 0)
+        return o->epochs;
+    return logreg_is_sgd(way) ? SGD_EPOCHS : 1000;
+}
+
+static bool by_newton(const struct logreg_driver *d)
+{
+    return d->way == NUM_LINEAR_NEWTON || d->way == NUM_LINEAR_GRAM;
+}
+
+struct logreg_result logreg_take_sum(struct logreg_driver *d)
+{
+    struct logreg_result sum = {0};
+
+    for (uint32_t e = 0; e < d->executors; e++) {
+        sum.loss += d->of[e].loss;
+        sum.gap += d->of[e].gap;
+        sum.penalty += d->of[e].penalty;
+        sum.units += d->of[e].units;
+    }
+    memset(d->of, 0, sizeof d->of);
+    return sum;
+}
+
+/* ---- epochs and waves ---- */
+
+/* A new order of executors. */
+static void shuffle(shoal_driver *driver)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+    uint64_t seed = shoal_driver_seed(driver) ^ d->epoch * 0x9e3779b97f4a7c15u;
+    struct base_rand rand;
+
+    base_rand_init(&rand, seed, "logreg.order");
+    for (uint32_t i = 0; i < d->executors; i++)
+        d->order[i] = i;
+    for (uint32_t i = d->executors; i > 1; i--) {
+        uint32_t other = (uint32_t)base_rand_below(&rand, i), kept = d->order[i - 1];
+        d->order[i - 1] = d->order[other];
+        d->order[other] = kept;
+    }
+}
+
+static double step_of(const struct logreg_options *o, uint64_t epoch)
+{
+    return o->rate / (1 + o->rate * (double)epoch);
+}
+
+static shoal_status send(shoal_driver *driver, uint32_t executor, uint32_t fn, float spread,
+                         shoal_err *err)
+{
+    const struct logreg_options *o = shoal_driver_options(driver);
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    bool whole = d->way == NUM_LINEAR_LASSO && d->epoch % NUM_LINEAR_REST == 0;
+    struct logreg_arg arg = {.epoch = d->epoch,
+                             .step = step_of(o, d->epoch),
+                             .scale = d->scale,
+                             .spread = spread,
+                             .whole = whole};
+    shoal_dispatch task = {.executor = executor,
+                           .fn = fn,
+                           .clock = d->clock,
+                           .ends_clock = true,
+                           .arg = &arg,
+                           .arg_size = sizeof arg};
+
+    return shoal_driver_dispatch(driver, &task, err);
+}
+
+/* Bulk synchronous: the next so many have their pass, the others pause. */
+static shoal_status send_wave(shoal_driver *driver, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+    uint32_t end = d->sent + LOGREG_WAVE;
+    shoal_status st = SHOAL_OK;
+
+    end = end < d->executors ? end : d->executors;
+    for (uint32_t i = 0; i < d->executors && st == SHOAL_OK; i++)
+        st = send(driver, d->order[i], i >= d->sent && i < end ? LOGREG_PASS : LOGREG_PAUSE,
+                  (float)(end - d->sent), err);
+    d->sent = end;
+    d->clock++;
+    return st;
+}
+
+/* As many as keep all threads busy. They run about in this order, which matters, since it is random:
+ * were all sent at once, the runtime would be free to take its own. */
+static shoal_status send_some(shoal_driver *driver, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+    uint32_t threads = shoal_driver_threads(driver), most = 2 * threads + 2;
+    float spread = (float)(threads < d->executors ? threads : d->executors);
+    shoal_status st = SHOAL_OK;
+
+    for (; d->sent < d->executors && d->sent < d->ended + most && st == SHOAL_OK; d->sent++)
+        st = send(driver, d->order[d->sent], LOGREG_PASS, spread, err);
+    return st;
+}
+
+static shoal_status begin_epoch(shoal_driver *driver, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+
+    shuffle(driver);
+    d->sent = 0;
+    return d->bulk ? send_wave(driver, err) : send_some(driver, err);
+}
+
+static shoal_status judge(shoal_driver *driver, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+
+    shoal_status st = SHOAL_OK;
+
+    d->judged = d->epoch;
+    d->sent = d->executors;
+    for (uint32_t e = 0; e < d->executors && st == SHOAL_OK; e++)
+        st = send(driver, e, LOGREG_JUDGE, 1, err);
+    d->clock++;
+    return st;
+}
+
+static bool is_last(shoal_driver *driver)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+
+    return d->epoch == logreg_epochs(shoal_driver_options(driver), d->way);
+}
+
+/* ---- ends of epochs ---- */
+
+/* Whether to find out where we are. */
+static bool judging_pays(struct logreg_driver *d, const struct logreg_result *sum, double half)
+{
+    switch (d->way) {
+    case NUM_LINEAR_DUAL: {
+        double enough = fmin(d->tol * (sum->loss + half), d->expect);
+        return sum->gap <= enough || d->epoch - d->judged >= NUM_LINEAR_REST;
+    }
+    case NUM_LINEAR_LASSO: return (d->epoch - 1) % NUM_LINEAR_REST == 0;
+    default: return true;
+    }
+}
+
+static double half_square(shoal_driver *driver)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    const float *w = shoal_driver_rows(driver, LOGREG_W);
+
+    if (d->way == NUM_LINEAR_LASSO)
+        return 0;
+    return 0.5 * d->scale * d->scale * logreg_dot(w, w, logreg_size(d));
+}
+
+static shoal_status end_epoch(shoal_driver *driver, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+    struct logreg_result sum = logreg_take_sum(d);
+
+    if (d->way == LOGREG_BY_FACTORS) /* the penalty's part of the steps */
+        d->scale *= exp(-step_of(shoal_driver_options(driver), d->epoch));
+    d->epoch++;
+    d->clock += !d->bulk; /* a wave has counted */
+    if (!isfinite(sum.loss) || !isfinite(sum.gap)) {
+        base_err(err, SHOAL_E_IMPOSSIBLE, "training diverges in epoch %llu",
+                 (unsigned long long)d->epoch);
+        base_err_hint(err, logreg_is_sgd(d->way) ? "lower rate" : "scale the columns");
+        return SHOAL_E_IMPOSSIBLE;
+    }
+    if (d->way == NUM_LINEAR_LASSO && d->epoch == 1)
+        d->first = sum.gap;
+    d->rest = sum.gap;
+    if (is_last(driver) || judging_pays(d, &sum, half_square(driver)))
+        return judge(driver, err);
+    return begin_epoch(driver, err);
+}
+
+static shoal_status judged(shoal_driver *driver, shoal_err *err)
+{
+    const struct logreg_options *o = shoal_driver_options(driver);
+    struct logreg_driver *d = shoal_driver_state(driver);
+    struct logreg_result sum = logreg_take_sum(d);
+    double half = half_square(driver), value = sum.loss + half, gap = 0, enough = 0;
+    double done = (double)d->epoch / (double)logreg_epochs(o, d->way);
+
+    if (d->way == NUM_LINEAR_DUAL) {
+        gap = value - (sum.penalty - half);
+        enough = d->tol * value;
+        d->expect = d->rest / 2;
+        if (d->epoch == 1)
+            d->first = gap;
+    } else if (d->way == NUM_LINEAR_LASSO) {
+        value += sum.penalty;
+        gap = d->rest;
+        enough = d->tol * d->share * d->first;
+    }
+    if (!isfinite(value)) {
+        base_err(err, SHOAL_E_IMPOSSIBLE, "training diverges in epoch %llu",
+                 (unsigned long long)d->epoch);
+        base_err_hint(err, logreg_is_sgd(d->way) ? "lower rate" : "scale the columns");
+        return SHOAL_E_IMPOSSIBLE;
+    }
+    if (!logreg_is_sgd(d->way) && d->first > enough)
+        done = fmax(done, fmin(fmax(log(d->first / gap) / log(d->first / enough), 0), 1));
+    shoal_driver_report(driver, value, done, 0);
+    if (is_last(driver) || (!logreg_is_sgd(d->way) && gap <= enough)) {
+        shoal_driver_finish(driver);
+        return SHOAL_OK;
+    }
+    return begin_epoch(driver, err);
+}
+
+/* ---- hooks ---- */
+
+static shoal_status start(shoal_driver *driver, shoal_err *err)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+
+    return by_newton(d) ? logreg_newton_start(driver, err) : begin_epoch(driver, err);
+}
+
+/* In a clock with PAUSE tasks among others, what it was about. */
+static uint32_t clock_fn(uint32_t fn)
+{
+    return fn == LOGREG_PAUSE ? LOGREG_PASS : fn;
+}
+
+static void book(shoal_driver *driver, uint32_t executor, const struct logreg_result *result)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+    struct logreg_result *of = &d->of[executor];
+    uint64_t units = result->units;
+
+    of->loss += result->loss;
+    of->gap += result->gap;
+    of->penalty += result->penalty;
+    if (d->way == NUM_LINEAR_LASSO)
+        units = (uint64_t)((double)units * (double)d->rows / d->columns);
+    shoal_driver_report(driver, NAN, NAN, units);
+    d->ended++;
+}
+
+static shoal_status done(shoal_driver *driver, const shoal_done *done, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+    struct logreg_result result;
+    uint32_t fn = clock_fn(done->fn);
+
+    if (done->result_size != sizeof result || done->executor >= d->executors)
+        return base_err(err, SHOAL_E_INTERNAL, "a task's result of %zu bytes", done->result_size);
+    bool last = d->ended + 1 == d->executors;
+    if (last && shoal_driver_fresh(driver) != SHOAL_OK)
+        return SHOAL_AGAIN; /* not all increments are there yet */
+    memcpy(&result, done->result, sizeof result);
+    book(driver, done->executor, &result);
+    if (!last)
+        return by_newton(d) || d->bulk ? SHOAL_OK : send_some(driver, err);
+    d->ended = 0;
+    if (by_newton(d))
+        return logreg_newton_clock(driver, fn, err);
+    if (fn == LOGREG_JUDGE)
+        return judged(driver, err);
+    return d->sent < d->executors ? send_wave(driver, err) : end_epoch(driver, err);
+}
+
+/* Newton's method is bulk synchronous and the others are not; where the shape of the data decides,
+ * it may be either, and waves serve. */
+static uint32_t staleness_of(const void *options)
+{
+    const struct logreg_options *o = options;
+
+    return o->loss == NUM_LINEAR_HINGE || o->penalty == NUM_LINEAR_ABSOLUTE ||
+           o->algorithm == LOGREG_SDCA || o->algorithm == LOGREG_SGD;
+}
+
+extern const shoal_app app_logreg;
+const shoal_app app_logreg = {.struct_size = sizeof app_logreg,
+                              .name = "logreg",
+                              .summary = "linear classifiers: logistic regression, support vectors",
+                              .data = "LIBSVM text, a row a line: label index:value ...",
+                              .objective = "objective",
+                              .units = "rows",
+                              .opts = OPTS,
+                              .opt_count = sizeof OPTS / sizeof OPTS[0],
+                              .options_size = sizeof(struct logreg_options),
+                              .driver_size = sizeof(struct logreg_driver),
+                              .plan = logreg_plan,
+                              .start = start,
+                              .done = done,
+                              .run = logreg_run,
+                              .save = logreg_save,
+                              .score = logreg_score,
+                              .staleness_of = staleness_of};

@@ -1,0 +1,143 @@
+/* logreg.h - what the files of the application `logreg` share: logreg.c (options and the driver of
+ * coordinate passes), logreg_newton.c (the driver of Newton's method), logreg_plan.c (data to
+ * executors and tables), logreg_task.c (the tasks), logreg_score.c (models written and used).
+ *
+ * What is where, by the way to the minimum (num/linear.h has the ways):
+ *
+ *              executors have     their state        tables besides the labels
+ *   newton     rows               curves             point: where to look; sum: what was found
+ *   gram       rows               curves             the same, and the Hessian
+ *   dual       rows               alpha, rest        w
+ *   sgd        rows               -                  w
+ *   factors    rows               -                  w / scale, turned: (lanes, columns)
+ *   lasso      columns            w, reach, rest     z: margins of all rows
+ *
+ * Private to src/app and its tests. */
+#ifndef APP_LOGREG_H
+#define APP_LOGREG_H
+
+#include "data/svm.h"
+#include "num/linear.h"
+#include "shoal/train.h"
+
+enum {
+    LOGREG_EXECUTORS_MAX = 64,
+    LOGREG_WAVE = 4 /* executors at a time in a bulk synchronous job */
+};
+
+enum logreg_algorithm { LOGREG_AUTO, LOGREG_NEWTON, LOGREG_SDCA, LOGREG_SGD };
+
+struct logreg_options {
+    uint32_t loss;      /* enum num_linear_loss */
+    uint32_t penalty;   /* enum num_linear_penalty */
+    uint32_t algorithm; /* enum logreg_algorithm */
+    uint32_t index;     /* enum data_svm_base: from one or zero */
+    uint64_t epochs, executors;
+    double cost, lambda, tol, rate; /* lambda: 0: cost it is */
+    bool bias, probabilities;
+};
+
+/* enum num_linear_way, and more. */
+enum { LOGREG_BY_SGD = NUM_LINEAR_LASSO + 1, LOGREG_BY_FACTORS };
+static inline bool logreg_is_sgd(uint32_t way)
+{
+    return way == LOGREG_BY_SGD || way == LOGREG_BY_FACTORS;
+}
+/* At most so many: passes, or directions of Newton's method. */
+uint64_t logreg_epochs(const struct logreg_options *options, uint32_t way);
+
+enum {
+    LOGREG_W = 0, /* (columns, lanes) weights; newton: the point that tasks look at */
+    LOGREG_Z = 0, /* lasso: (rows, lanes) margins */
+    LOGREG_LABEL, /* what the data calls the classes: doubles, as bytes; no task reads it */
+    LOGREG_SUM,   /* newton: (columns, lanes), what the tasks of a clock found */
+    LOGREG_KEPT,  /* newton: LOGREG_VECTORS x (columns, lanes), for the driver */
+    LOGREG_GRAM   /* gram: (columns, columns) */
+};
+
+enum { LOGREG_VECTORS = 5 }; /* see logreg_newton.c */
+
+enum logreg_fn {
+    LOGREG_SLOPE, /* gradient at the point, curves into the state */
+    LOGREG_TURN,  /* Hessian times the point */
+    LOGREG_DIAGONAL,
+    LOGREG_HESSIAN,
+    LOGREG_PASS,  /* one pass of dual, sgd or lasso */
+    LOGREG_PAUSE, /* nothing: not this executor's wave */
+    LOGREG_JUDGE  /* loss and what else the objective has */
+};
+
+/* An executor's data begins with this. Rows are every executors-th of all; lasso: they are columns
+ * first .. first + rows - 1, and indices are rows. Offsets in bytes; 0: not there. */
+struct logreg_data {
+    uint64_t rows, entries, all_rows;
+    uint32_t columns; /* of x */
+    uint32_t all_columns;
+    uint32_t lanes, loss, way;
+    uint32_t first; /* lasso: the first column */
+    float cost;
+    uint64_t start_at, index_at, value_at;
+    uint64_t label_at;          /* uint32_t by row; lasso: of judged rows */
+    uint64_t map_at;            /* dual, sgd: uint32_t by column: which of the table; 0: all */
+    uint64_t norm_at;           /* dual; lasso: peaks */
+    uint64_t aim_at;            /* lasso: (rows, lanes) */
+    uint64_t judged, judged_at; /* lasso: rows of z whose loss this executor judges */
+};
+
+struct logreg_arg {
+    uint64_t epoch;
+    double step, scale; /* sgd; factors: weights are scale x the table */
+    float spread;
+    uint32_t whole; /* visits all rows */
+};
+
+struct logreg_result {
+    double loss;    /* cost x loss */
+    double gap;     /* dual: of visited rows; lasso: sum of |subgradients| */
+    double penalty; /* judge: dual: sum of conjugates; lasso: |w|_1 */
+    uint64_t units; /* rows; lasso: columns */
+};
+
+struct logreg_driver {
+    uint32_t executors, lanes, columns, way; /* columns with the bias */
+    uint32_t classes, bulk;
+    uint64_t rows, clock, ended;
+    double cost, tol, share; /* share: of the smallest class */
+    uint64_t epoch;
+    uint32_t sent; /* of this epoch's executors, in this order: */
+    uint32_t order[LOGREG_EXECUTORS_MAX];
+    uint64_t judged; /* epoch of the last judgement */
+    double scale;    /* factors; others 1 */
+    double first;    /* lasso: sum of |subgradients| in the first epoch */
+    double expect;   /* dual: the gap at which judging pays */
+    /* newton */
+    uint32_t tries, steps;
+    double least, step, down, slope_first, rest, rest_first;
+    struct logreg_result of[LOGREG_EXECUTORS_MAX]; /* of this epoch; newton: of this clock */
+};
+
+static inline size_t logreg_size(const struct logreg_driver *d)
+{
+    return (size_t)d->columns * d->lanes;
+}
+/* Sum over executors, in order; they are zeroed. */
+struct logreg_result logreg_take_sum(struct logreg_driver *d);
+double logreg_dot(const float *a, const float *b, size_t size);
+shoal_status logreg_plan(shoal_driver *driver, shoal_err *err);
+shoal_status logreg_newton_start(shoal_driver *driver, shoal_err *err);
+/* All executors have ended a clock with this task. */
+shoal_status logreg_newton_clock(shoal_driver *driver, uint32_t fn, shoal_err *err);
+shoal_status logreg_run(shoal_task *task, shoal_err *err);
+shoal_status logreg_score(shoal_score *score, shoal_err *err);
+
+/* In models. */
+struct logreg_shape {
+    uint32_t version, loss, penalty, classes, lanes, columns, bias, index;
+    double cost; /* as it came out, lambda or not */
+};
+enum { LOGREG_VERSION = 1 };
+/* What was learnt: (columns, lanes). */
+void logreg_weights(shoal_driver *driver, float *out);
+shoal_status logreg_save(shoal_driver *driver, shoal_model *model, shoal_err *err);
+
+#endif

@@ -1,0 +1,259 @@
+/* logreg_newton.c - the driver of Newton's method, clock by clock.
+ *
+ * Problem. Minimise f(w) = |w|^2 / 2 + cost x sum of losses, whose parts are with the executors.
+ *
+ * Method. A SLOPE clock gives f and its gradient g at the point, and each executor keeps the curves
+ * of its rows there. The direction d solves H d = -g about: by conjugate gradients, preconditioned
+ * by the diagonal of H (one DIAGONAL clock, then a TURN clock a step, until the residual is a tenth
+ * of what it was); or, with few columns, exactly (one HESSIAN clock, then Cholesky's factors here).
+ * The next SLOPE clock tries w + d, then w + d / 2, ... until f falls enough (Armijo). An accepted
+ * try already has the next gradient and curves; a refused one has overwritten the curves, which is
+ * right since the accepted one always comes last and nobody goes back.
+ *
+ * It ends when |g| is down to tol x share of the smallest class of what it was at w = 0 (LIBLINEAR's
+ * rule), when floats cannot show a better point, or after `epochs` directions.
+ *
+ * The point that tasks look at is table LOGREG_W: w + step x d before a slope, the direction of
+ * conjugate gradients before a turn. Vectors are floats in the table LOGREG_KEPT; dot products and
+ * what is decided by them are doubles. Sums of a clock are added in the order of executors, so all of
+ * this is equal bit for bit for any number of workers. */
+#include "app/logreg.h"
+
+#include "base/err.h"
+#include <math.h>
+#include <string.h>
+
+enum { STEPS_MAX = 40, TRIES_MAX = 10 };
+static const double CG_TOL = 0.1, ARMIJO = 1e-4;
+
+/* The driver's vectors: (columns, lanes) each, one after the other in LOGREG_KEPT. */
+struct vectors {
+    size_t size;
+    float *point, *sum;              /* the tables */
+    float *w, *g, *d, *left, *scale; /* left: -g - H d; scale: diagonal of H */
+};
+
+static struct vectors vectors_of(shoal_driver *driver)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    size_t size = logreg_size(d);
+    float *kept = shoal_driver_rows(driver, LOGREG_KEPT);
+
+    return (struct vectors){.size = size,
+                            .point = shoal_driver_rows(driver, LOGREG_W),
+                            .sum = shoal_driver_rows(driver, LOGREG_SUM),
+                            .w = kept,
+                            .g = kept + size,
+                            .d = kept + 2 * size,
+                            .left = kept + 3 * size,
+                            .scale = kept + 4 * size};
+}
+
+double logreg_dot(const float *a, const float *b, size_t size)
+{
+    double sum[4] = {0};
+    size_t i = 0;
+
+    for (; i + 4 <= size; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += (double)a[i + k] * (double)b[i + k];
+    for (; i < size; i++)
+        sum[0] += (double)a[i] * (double)b[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static shoal_status next(shoal_driver *driver, struct vectors *v, uint32_t fn, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+
+    memset(v->sum, 0, v->size * sizeof *v->sum);
+    return shoal_driver_dispatch_all(driver, fn, d->clock++, err);
+}
+
+shoal_status logreg_newton_start(shoal_driver *driver, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+
+    d->least = INFINITY;
+    return shoal_driver_dispatch_all(driver, LOGREG_SLOPE, d->clock++, err);
+}
+
+static shoal_status finish(shoal_driver *driver)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+
+    shoal_driver_report(driver, d->least, 1, 0);
+    shoal_driver_finish(driver);
+    return SHOAL_OK;
+}
+
+/* ---- directions ---- */
+
+static shoal_status try_step(shoal_driver *driver, struct vectors *v, shoal_err *err)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    float step = (float)d->step;
+
+    for (size_t i = 0; i < v->size; i++)
+        v->point[i] = v->w[i] + step * v->d[i];
+    return next(driver, v, LOGREG_SLOPE, err);
+}
+
+static shoal_status begin_step(shoal_driver *driver, struct vectors *v, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+
+    d->step = 1;
+    d->tries = 0;
+    d->down = logreg_dot(v->g, v->d, v->size);
+    return try_step(driver, v, err);
+}
+
+/* left' scale^-1 left */
+static double residual(const struct vectors *v)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < v->size; i++)
+        sum += (double)v->left[i] * (double)v->left[i] / (double)v->scale[i];
+    return sum;
+}
+
+static shoal_status begin_turns(shoal_driver *driver, struct vectors *v, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+
+    for (size_t i = 0; i < v->size; i++) {
+        v->scale[i] = v->sum[i] + 1;
+        v->d[i] = 0;
+        v->left[i] = -v->g[i];
+        v->point[i] = v->left[i] / v->scale[i];
+    }
+    d->steps = 0;
+    d->rest = d->rest_first = residual(v);
+    return next(driver, v, LOGREG_TURN, err);
+}
+
+static shoal_status turned(shoal_driver *driver, struct vectors *v, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+    double along = 0;
+
+    for (size_t i = 0; i < v->size; i++) {
+        v->sum[i] += v->point[i]; /* of the penalty */
+        along += (double)v->point[i] * (double)v->sum[i];
+    }
+    float by = (float)(d->rest / along);
+    if (!(along > 0) || !isfinite(by))
+        return begin_step(driver, v, err);
+    for (size_t i = 0; i < v->size; i++) {
+        v->d[i] += by * v->point[i];
+        v->left[i] -= by * v->sum[i];
+    }
+    double rest = residual(v);
+    float turn = (float)(rest / d->rest);
+    d->rest = rest;
+    if (++d->steps == STEPS_MAX || !(rest > CG_TOL * CG_TOL * d->rest_first))
+        return begin_step(driver, v, err);
+    for (size_t i = 0; i < v->size; i++)
+        v->point[i] = v->left[i] / v->scale[i] + turn * v->point[i];
+    return next(driver, v, LOGREG_TURN, err);
+}
+
+/* In place: the lower half of h (n, n) becomes its factor. The least pivot is 1, that of the
+ * penalty; rounding may make it look less. */
+static void cholesky(float *h, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float *row = h + i * n;
+        for (size_t k = 0; k <= i; k++) {
+            const float *other = h + k * n;
+            float sum[8] = {0};
+            size_t j = 0;
+            for (; j + 8 <= k; j += 8)
+                for (size_t l = 0; l < 8; l++)
+                    sum[l] += row[j + l] * other[j + l];
+            for (; j < k; j++)
+                sum[0] += row[j] * other[j];
+            float rest = row[k] - ((sum[0] + sum[1]) + (sum[2] + sum[3])) -
+                         ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+            row[k] = i == k ? sqrtf(fmaxf(rest, 1)) : rest / other[k];
+        }
+    }
+}
+
+/* d = -H^-1 g, with H in the table. */
+static shoal_status solve(shoal_driver *driver, struct vectors *v, shoal_err *err)
+{
+    float *h = shoal_driver_rows(driver, LOGREG_GRAM);
+    size_t n = v->size;
+
+    for (size_t i = 0; i < n; i++)
+        h[i * n + i] += 1;
+    cholesky(h, n);
+    for (size_t i = 0; i < n; i++)
+        v->d[i] =
+            (float)((-(double)v->g[i] - logreg_dot(h + i * n, v->d, i)) / (double)h[i * n + i]);
+    for (size_t i = n; i-- > 0;) {
+        v->d[i] /= h[i * n + i];
+        for (size_t k = 0; k < i; k++)
+            v->d[k] -= h[i * n + k] * v->d[i];
+    }
+    memset(h, 0, n * n * sizeof *h);
+    return begin_step(driver, v, err);
+}
+
+/* ---- slopes ---- */
+
+static double progress(const struct logreg_driver *d, double slope, double enough)
+{
+    return fmin(fmax(log(d->slope_first / slope) / log(d->slope_first / enough), 0), 0.99);
+}
+
+static shoal_status accept(shoal_driver *driver, struct vectors *v, double value, shoal_err *err)
+{
+    const struct logreg_options *o = shoal_driver_options(driver);
+    struct logreg_driver *d = shoal_driver_state(driver);
+
+    memcpy(v->w, v->point, v->size * sizeof *v->w);
+    for (size_t i = 0; i < v->size; i++)
+        v->g[i] = v->sum[i] + v->w[i];
+    d->least = value;
+    double slope = sqrt(logreg_dot(v->g, v->g, v->size));
+    if (d->epoch == 0)
+        d->slope_first = slope;
+    double enough = d->tol * d->share * d->slope_first;
+    shoal_driver_report(driver, value, progress(d, slope, enough), 0);
+    if (!(slope > enough) || d->epoch++ == logreg_epochs(o, d->way))
+        return finish(driver);
+    return next(driver, v, d->way == NUM_LINEAR_GRAM ? LOGREG_HESSIAN : LOGREG_DIAGONAL, err);
+}
+
+static shoal_status sloped(shoal_driver *driver, struct vectors *v, double loss, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+    double value = loss + 0.5 * logreg_dot(v->point, v->point, v->size);
+
+    if (d->epoch == 0 || value <= d->least + ARMIJO * d->step * d->down)
+        return accept(driver, v, value, err);
+    if (++d->tries > TRIES_MAX)
+        return finish(driver); /* as good as floats can tell */
+    d->step /= 2;
+    return try_step(driver, v, err);
+}
+
+shoal_status logreg_newton_clock(shoal_driver *driver, uint32_t fn, shoal_err *err)
+{
+    struct logreg_driver *d = shoal_driver_state(driver);
+    struct vectors v = vectors_of(driver);
+    struct logreg_result sum = logreg_take_sum(d);
+
+    switch (fn) {
+    case LOGREG_SLOPE: return sloped(driver, &v, sum.loss, err);
+    case LOGREG_DIAGONAL: return begin_turns(driver, &v, err);
+    case LOGREG_TURN: return turned(driver, &v, err);
+    case LOGREG_HESSIAN: return solve(driver, &v, err);
+    default: break;
+    }
+    return base_err(err, SHOAL_E_INTERNAL, "a clock of task %u", fn);
+}

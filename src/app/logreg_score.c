@@ -1,0 +1,325 @@
+/* logreg_score.c - models of `logreg`: what training leaves, and predictions from it.
+ *
+ *   shape    struct logreg_shape
+ *   labels   what the data calls the classes, ascending: double each
+ *   weights  (columns + bias, lanes) floats
+ *
+ * With one lane a margin above 0 speaks for the first class, else for the second; with more the
+ * largest margin wins. Probabilities of one class against the rest are scaled to add up to 1.
+ * Little-endian, as it lies in memory. Everything read is checked. */
+#include "app/logreg.h"
+
+#include "base/assert.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include <math.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "models are written as they lie");
+
+enum { CLASSES_MAX = 1 << 24, LINE_MAX_BYTES = 1 << 30 };
+
+/* ---- saving ---- */
+
+/* The lasso's weights are in the states of its executors. */
+static void gather(shoal_driver *driver, float *out)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    size_t size;
+
+    for (uint32_t e = 0; e < d->executors; e++) {
+        const float *weight = shoal_driver_executor_read(driver, e, &size);
+        /* weight and reach are floats, rest a byte a column */
+        size_t floats = size / (2 * sizeof(float) * d->lanes + 1) * d->lanes;
+        memcpy(out, weight, floats * sizeof *out);
+        out += floats;
+    }
+}
+
+static void turn_back(shoal_driver *driver, float *out)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    const float *table = shoal_driver_rows(driver, LOGREG_W);
+
+    for (size_t c = 0; c < d->columns; c++)
+        for (size_t k = 0; k < d->lanes; k++)
+            out[c * d->lanes + k] = (float)(d->scale * (double)table[k * d->columns + c]);
+}
+
+void logreg_weights(shoal_driver *driver, float *out)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    bool newton = d->way == NUM_LINEAR_NEWTON || d->way == NUM_LINEAR_GRAM;
+
+    if (d->way == NUM_LINEAR_LASSO)
+        gather(driver, out);
+    else if (d->way == LOGREG_BY_FACTORS)
+        turn_back(driver, out);
+    else
+        memcpy(out, shoal_driver_rows(driver, newton ? LOGREG_KEPT : LOGREG_W),
+               logreg_size(d) * sizeof *out);
+}
+
+shoal_status logreg_save(shoal_driver *driver, shoal_model *model, shoal_err *err)
+{
+    const struct logreg_options *o = shoal_driver_options(driver);
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
+    struct logreg_shape shape = {.version = LOGREG_VERSION,
+                                 .loss = o->loss,
+                                 .penalty = o->penalty,
+                                 .classes = d->classes,
+                                 .lanes = d->lanes,
+                                 .columns = d->columns - o->bias,
+                                 .bias = o->bias,
+                                 .index = o->index,
+                                 .cost = d->cost};
+    float *weights = base_calloc(alloc, logreg_size(d), sizeof *weights);
+
+    if (weights == NULL)
+        return base_err_nomem(err, "writing a model");
+    logreg_weights(driver, weights);
+    shoal_status st = shoal_model_put(model, "shape", &shape, sizeof shape, err);
+    if (st == SHOAL_OK)
+        st = shoal_model_put(model, "labels", shoal_driver_rows(driver, LOGREG_LABEL),
+                             d->classes * sizeof(double), err);
+    if (st == SHOAL_OK)
+        st = shoal_model_put(model, "weights", weights, logreg_size(d) * sizeof *weights, err);
+    base_free(alloc, weights);
+    return st;
+}
+
+/* ---- using ---- */
+
+struct predictor {
+    struct logreg_shape shape;
+    struct data_classes classes;
+    const float *weights;
+    double *margin, *share; /* (lanes), (classes) */
+    const struct base_alloc *alloc;
+};
+
+/* A part of exactly `size` bytes. */
+static shoal_status get_part(const shoal_model *model, const char *name, uint64_t size,
+                             const void **out, shoal_err *err)
+{
+    size_t found = 0;
+    shoal_status st = shoal_model_get(model, name, out, &found, err);
+
+    if (st == SHOAL_OK && found != size)
+        return base_err(err, SHOAL_E_FORMAT, "part '%s' of the model has %zu bytes; expected %llu",
+                        name, found, (unsigned long long)size);
+    return st;
+}
+
+static bool shape_good(const struct logreg_shape *s)
+{
+    bool softmax = s->loss == NUM_LINEAR_SOFTMAX;
+    uint32_t lanes = s->classes <= 2 && !softmax ? 1 : s->classes;
+
+    return s->version == LOGREG_VERSION && s->loss <= NUM_LINEAR_SOFTMAX &&
+           s->penalty <= NUM_LINEAR_ABSOLUTE && s->classes > 0 && s->classes <= CLASSES_MAX &&
+           s->lanes == lanes && s->bias <= 1 && s->columns <= DATA_SVM_INDEX_MAX &&
+           s->columns + s->bias > 0 && s->index <= DATA_SVM_FROM_ZERO && s->cost > 0 &&
+           isfinite(s->cost);
+}
+
+static shoal_status predictor_init(struct predictor *p, const shoal_model *model, shoal_err *err)
+{
+    const struct logreg_shape *s = &p->shape;
+    const void *bytes = NULL;
+    shoal_status st = get_part(model, "shape", sizeof *s, &bytes, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    memcpy(&p->shape, bytes, sizeof *s);
+    if (!shape_good(s))
+        return base_err(err, SHOAL_E_FORMAT, "the model's shape makes no sense");
+    st = get_part(model, "weights", ((uint64_t)s->columns + s->bias) * s->lanes * sizeof(float),
+                  &bytes, err);
+    p->weights = bytes;
+    if (st == SHOAL_OK)
+        st = get_part(model, "labels", s->classes * sizeof(double), &bytes, err);
+    if (st == SHOAL_OK)
+        st = data_classes_find(p->alloc, bytes, s->classes, s->classes, &p->classes, err);
+    if (st == SHOAL_OK && p->classes.count != s->classes)
+        st = base_err(err, SHOAL_E_FORMAT, "the model has a class twice");
+    p->margin = base_calloc(p->alloc, s->lanes, sizeof *p->margin);
+    p->share = base_calloc(p->alloc, s->classes, sizeof *p->share);
+    if (st == SHOAL_OK && (p->margin == NULL || p->share == NULL))
+        st = base_err_nomem(err, "using a model");
+    return st;
+}
+
+static void predictor_fini(struct predictor *p)
+{
+    data_classes_fini(&p->classes);
+    base_free(p->alloc, p->margin);
+    base_free(p->alloc, p->share);
+}
+
+/* Margins of a row; the class that they speak for. */
+static uint32_t predict(struct predictor *p, const struct num_csr *x, uint64_t row)
+{
+    size_t lanes = p->shape.lanes, best = 0;
+
+    for (size_t k = 0; k < lanes; k++)
+        p->margin[k] = p->shape.bias ? (double)p->weights[p->shape.columns * lanes + k] : 0;
+    for (uint64_t e = x->start[row]; e < x->start[row + 1]; e++) {
+        if (x->index[e] >= p->shape.columns)
+            break; /* there were no columns to learn from */
+        const float *w = p->weights + x->index[e] * lanes;
+        double value = x->value != NULL ? (double)x->value[e] : 1;
+        for (size_t k = 0; k < lanes; k++)
+            p->margin[k] += value * (double)w[k];
+    }
+    if (lanes == 1)
+        return p->margin[0] > 0 || p->shape.classes == 1 ? 0 : 1;
+    for (size_t k = 1; k < lanes; k++)
+        best = p->margin[k] > p->margin[best] ? k : best;
+    return (uint32_t)best;
+}
+
+static double sigmoid(double z)
+{
+    return z > 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
+}
+
+/* Probabilities of the classes, from the margins. */
+static void find_shares(struct predictor *p)
+{
+    size_t classes = p->shape.classes;
+    double sum = 0, most = p->margin[0];
+
+    if (p->shape.lanes == 1 && classes <= 2) {
+        p->share[0] = sigmoid(p->margin[0]);
+        if (classes == 1)
+            p->share[0] = 1;
+        else
+            p->share[1] = sigmoid(-p->margin[0]);
+        return;
+    }
+    for (size_t k = 0; k < classes; k++)
+        most = fmax(most, p->margin[k]);
+    for (size_t k = 0; k < classes; k++) {
+        p->share[k] =
+            p->shape.loss == NUM_LINEAR_SOFTMAX ? exp(p->margin[k] - most) : sigmoid(p->margin[k]);
+        sum += p->share[k];
+    }
+    for (size_t k = 0; k < classes; k++)
+        p->share[k] = sum > 0 ? p->share[k] / sum : 1 / (double)classes;
+}
+
+/* log(sum of exp(margins)) - margin of the class */
+static double softmax_loss(const struct predictor *p, uint32_t class)
+{
+    double most = p->margin[0], sum = 0;
+
+    if (class == DATA_CLASS_NONE)
+        return 0;
+    for (size_t k = 1; k < p->shape.lanes; k++)
+        most = fmax(most, p->margin[k]);
+    for (size_t k = 0; k < p->shape.lanes; k++)
+        sum += exp(p->margin[k] - most);
+    return log(sum) + most - p->margin[class];
+}
+
+static double loss_of(const struct predictor *p, uint32_t class)
+{
+    double sum = 0;
+
+    if (p->shape.loss == NUM_LINEAR_SOFTMAX)
+        return softmax_loss(p, class);
+    for (size_t k = 0; k < p->shape.lanes; k++) {
+        double m = class == k ? p->margin[k] : -p->margin[k], miss = fmax(1 - m, 0);
+        if (p->shape.loss == NUM_LINEAR_LOGISTIC)
+            sum += m > 0 ? log1p(exp(-m)) : log1p(exp(m)) - m;
+        else
+            sum += p->shape.loss == NUM_LINEAR_HINGE ? miss : miss * miss;
+    }
+    return sum;
+}
+
+static double penalty_of(const struct predictor *p)
+{
+    size_t count = ((size_t)p->shape.columns + p->shape.bias) * p->shape.lanes;
+    double sum = 0;
+
+    if (p->shape.penalty == NUM_LINEAR_SQUARES)
+        return 0.5 * logreg_dot(p->weights, p->weights, count);
+    for (size_t i = 0; i < count; i++)
+        sum += fabs((double)p->weights[i]);
+    return sum;
+}
+
+static shoal_status put_line(shoal_score *score, struct predictor *p, uint32_t class,
+                             struct base_buf *line, shoal_err *err)
+{
+    const struct logreg_options *o = shoal_score_options(score);
+
+    base_buf_clear(line);
+    base_buf_printf(line, "%.10g", p->classes.label[class]);
+    if (o->probabilities)
+        for (uint32_t c = 0; c < p->shape.classes; c++)
+            base_buf_printf(line, " %.6g", p->share[c]);
+    if (base_buf_status(line) != SHOAL_OK)
+        return base_err_nomem(err, "telling probabilities");
+    return shoal_score_line(score, line->data, err);
+}
+
+static shoal_status score_rows(shoal_score *score, struct predictor *p, const struct data_svm *svm,
+                               shoal_err *err)
+{
+    bool lines = shoal_score_wants_lines(score);
+    bool shares = p->shape.loss == NUM_LINEAR_LOGISTIC || p->shape.loss == NUM_LINEAR_SOFTMAX;
+    uint64_t right = 0, unknown = 0;
+    double loss = 0, log_loss = 0, rows = (double)svm->x.rows;
+    struct base_buf line;
+    shoal_status st = SHOAL_OK;
+
+    shoal_assert(p->weights != NULL && p->margin != NULL && p->share != NULL &&
+                 p->classes.label != NULL);
+    base_buf_init(&line, p->alloc, LINE_MAX_BYTES);
+    for (uint64_t i = 0; i < svm->x.rows && st == SHOAL_OK; i++) {
+        uint32_t class = data_classes_index(&p->classes, svm->label[i]);
+        uint32_t said = predict(p, &svm->x, i);
+        right += said == class;
+        unknown += class == DATA_CLASS_NONE;
+        loss += loss_of(p, class);
+        if (shares)
+            find_shares(p);
+        if (shares && class != DATA_CLASS_NONE)
+            log_loss -= log(fmax(p->share[class], 1e-300));
+        if (lines)
+            st = put_line(score, p, said, &line, err);
+    }
+    base_buf_fini(&line);
+    shoal_score_metric(score, "accuracy", (double)right / rows);
+    if (shares && unknown < svm->x.rows)
+        shoal_score_metric(score, "log_loss", log_loss / (rows - (double)unknown));
+    shoal_score_metric(score, "objective", penalty_of(p) + p->shape.cost * loss);
+    shoal_score_metric(score, "rows", rows);
+    if (unknown > 0)
+        shoal_score_metric(score, "unknown_labels", (double)unknown);
+    if (svm->left_out > 0)
+        shoal_score_metric(score, "unknown_entries", (double)svm->left_out);
+    return st;
+}
+
+shoal_status logreg_score(shoal_score *score, shoal_err *err)
+{
+    shoal_env *env = shoal_score_env(score);
+    struct predictor p = {.alloc = env_alloc(env)};
+    struct data_svm svm = {0};
+    shoal_status st = predictor_init(&p, shoal_score_model(score), err);
+    struct data_svm_opts opts = {.base = (enum data_svm_base)p.shape.index,
+                                 .columns = p.shape.columns};
+
+    if (st == SHOAL_OK)
+        st = data_svm_load(env, shoal_score_path(score), &opts, &svm, err);
+    if (st == SHOAL_OK)
+        st = score_rows(score, &p, &svm, err);
+    data_svm_fini(&svm);
+    predictor_fini(&p);
+    return st;
+}

@@ -1,0 +1,336 @@
+/* ctest: timeout=600 */
+/* Jobs of `logreg` in simulation: they reach the minimum of num/linear_reference.c on every way, and
+ * in bulk synchronous jobs neither workers nor what happens to them change a bit. */
+#include "property.h"
+#include "torture.h"
+
+#include "app/app.h"
+#include "app/logreg.h"
+#include "unit/num/linear_world.h"
+#include "unit/train/cluster.h"
+#include <math.h>
+
+enum { W_MAX = (COLUMNS_MAX + 1) * LANES_MAX };
+
+static struct world world; /* what num/linear.h sees: two classes have one lane */
+
+/* The job's data, which cluster.h calls "": labels are classes 10, 11, ... */
+static void put_rows(shoal_env *env)
+{
+    struct base_buf text;
+
+    base_buf_init(&text, env_alloc(env), 1 << 22);
+    for (uint64_t i = 0; i < world.p.x.rows; i++) {
+        base_buf_printf(&text, "%u", 10 + world.label[i]);
+        for (uint64_t e = world.start[i]; e < world.start[i + 1]; e++)
+            base_buf_printf(&text, " %u:%.9g", world.index[e] + 1,
+                            world.p.x.value != NULL ? (double)world.value[e] : 1);
+        base_buf_puts(&text, "\n");
+    }
+    assert_int_equal(env_sim_put(env, "", text.data, text.size), SHOAL_OK);
+    base_buf_fini(&text);
+}
+
+static void run(struct cluster *c, uint64_t seed, const char *settings)
+{
+    cluster_begin(c, seed);
+    put_rows(c->env);
+    cluster_run(c, app_find("logreg"), settings, 100000);
+    if (!c->over || c->status != SHOAL_OK)
+        fail_msg("seed %llu, %s: %s", (unsigned long long)seed, settings,
+                 c->over ? c->err.message : "did not end");
+}
+
+struct learnt {
+    float w[W_MAX];
+    double value;
+};
+
+static void learn(struct cluster *c, struct learnt *l)
+{
+    shoal_driver *driver = train_master_driver(c->master);
+
+    assert_true(logreg_size(shoal_driver_state(driver)) <= W_MAX);
+    memset(l, 0, sizeof *l);
+    logreg_weights(driver, l->w);
+    l->value = train_master_stats(c->master).value;
+}
+
+/* Rows enough for several executors; each class occurs. */
+static void make_world(uint64_t seed, uint32_t lanes, uint32_t columns)
+{
+    struct base_rand rand;
+
+    base_rand_init(&rand, seed, "test.logreg");
+    world_make(&world, &rand, 150, columns, lanes, 0.4, seed % 2 == 0);
+    for (uint32_t i = 0; i < 40; i++)
+        world.label[i] = i % (lanes == 1 ? 2 : lanes);
+    world.p.cost = 0.5f;
+}
+
+/* ---- the minimum ---- */
+
+struct problem {
+    enum num_linear_loss loss;
+    enum num_linear_penalty penalty;
+    const char *settings;
+    uint32_t staleness;
+    double tolerance; /* of the objective */
+};
+
+static const struct problem PROBLEMS[] = {
+    {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "tol=1e-4\n", 0, 1e-5},
+    {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "algorithm=newton\ntol=1e-4\n", 0, 1e-5},
+    {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "algorithm=sdca\n", 1, 1e-4},
+    {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "algorithm=sdca\n", 0, 1e-4},
+    {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "algorithm=sgd\nepochs=300\n", 1, 0.05},
+    {NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE, "penalty=l1\ntol=1e-3\n", 1, 1e-4},
+    {NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE, "penalty=l1\ntol=1e-3\n", 0, 1e-4},
+    {NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES, "loss=hinge\n", 1, 1e-3},
+    {NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES, "loss=hinge\n", 0, 1e-3},
+    {NUM_LINEAR_SQUARED_HINGE, NUM_LINEAR_SQUARES, "loss=squared_hinge\ntol=1e-4\n", 0, 1e-5},
+    {NUM_LINEAR_SQUARED_HINGE, NUM_LINEAR_SQUARES, "loss=squared_hinge\n", 2, 1e-4},
+    {NUM_LINEAR_SOFTMAX, NUM_LINEAR_SQUARES, "loss=softmax\ntol=1e-4\n", 0, 1e-5},
+    {NUM_LINEAR_SOFTMAX, NUM_LINEAR_SQUARES, "loss=softmax\nalgorithm=sgd\nepochs=300\n", 1, 0.05},
+};
+
+static double least(const struct problem *p)
+{
+    static double exact[W_MAX];
+    double f = 0;
+
+    assert_int_equal(
+        num_linear_solve_reference(&base_alloc_libc, &world.p, p->penalty, 3000, exact, &f),
+        SHOAL_OK);
+    return f;
+}
+
+static double objective(const struct problem *p, const struct learnt *l)
+{
+    static double at[W_MAX];
+
+    for (size_t i = 0; i < W_MAX; i++)
+        at[i] = (double)l->w[i];
+    return num_linear_objective_reference(&world.p, p->penalty, at);
+}
+
+static void check_minimum(const struct problem *p, struct cluster *c, uint64_t seed,
+                          const char *more)
+{
+    struct learnt l;
+    char settings[200];
+
+    snprintf(settings, sizeof settings, "cost=0.5\n%s%s", p->settings, more);
+    c->staleness = p->staleness;
+    run(c, seed, settings);
+    learn(c, &l);
+    world.p.loss = p->loss;
+    double f = objective(p, &l), best = least(p);
+    if (!(f <= best * (1 + p->tolerance) + 1e-6))
+        fail_msg("seed %llu, %s staleness %u: %.9g and not %.9g", (unsigned long long)seed,
+                 settings, p->staleness, f, best);
+    assert_true(fabs(l.value - f) <= 1e-4 * f); /* what is told is what is */
+    cluster_free(c);
+}
+
+static void every_way_reaches_the_reference(void **state)
+{
+    static const uint32_t LANES[] = {1, 3, 5};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(3); seed++)
+        for (size_t n = 0; n < sizeof PROBLEMS / sizeof PROBLEMS[0]; n++) {
+            struct cluster c = {.workers = 1 + (uint32_t)(seed % 3),
+                                .threads = 1 + (uint32_t)(seed % 2)};
+            uint32_t lanes = LANES[seed % 3];
+            bool softmax = PROBLEMS[n].loss == NUM_LINEAR_SOFTMAX;
+            make_world(seed, softmax && lanes == 1 ? 2 : lanes, 12);
+            check_minimum(&PROBLEMS[n], &c, seed,
+                          seed % 2 == 0 ? "executors=7\n" : "executors=1\n");
+        }
+}
+
+static void deaths_and_moves_do_not_keep_it_from_the_minimum(void **state)
+{
+    struct cluster_count sum = {0};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(12); seed++) {
+        const struct problem *p = &PROBLEMS[seed % (sizeof PROBLEMS / sizeof PROBLEMS[0])];
+        struct cluster c = {.workers = 3,
+                            .crash = 0.003,
+                            .crash_left = 20,
+                            .kill_mean_s = seed % 2 == 0 ? 0.02 : 0,
+                            .kills_left = 10,
+                            .scale_mean_s = seed % 3 == 0 ? 0.02 : 0,
+                            .workers_max = 5};
+        make_world(seed, p->loss == NUM_LINEAR_SOFTMAX ? 4 : 1, 10);
+        check_minimum(p, &c, seed, "executors=6\n");
+        cluster_add(&sum, &c.count);
+    }
+    assert_true(sum.redone > 0);
+}
+
+static void more_columns_than_rows_are_solved_by_the_dual_in_waves(void **state)
+{
+    static const struct problem P = {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "", 0, 1e-4};
+    struct cluster c = {.workers = 2};
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 3, "test.logreg");
+    world_make(&world, &rand, 30, 39, 3, 0.3, false);
+    check_minimum(&P, &c, 1, "executors=9\n");
+}
+
+static void a_bias_is_a_column_of_ones(void **state)
+{
+    struct learnt with, without;
+    struct cluster a = {.workers = 1}, b = {.workers = 1};
+
+    (void)state;
+    make_world(4, 1, 8);
+    run(&a, 1, "bias=true\ntol=1e-5\n");
+    learn(&a, &with);
+    cluster_free(&a);
+    uint64_t added = world.p.x.rows;
+    for (uint64_t i = world.p.x.rows; i-- > 0;) { /* the same as a column of the data */
+        for (uint64_t e = world.start[i + 1]; e-- > world.start[i];)
+            world.index[e + added - 1] = world.index[e];
+        world.index[world.start[i + 1] + added - 1] = world.p.x.columns;
+        world.start[i + 1] += added--;
+    }
+    world.p.x.columns++;
+    run(&b, 1, "tol=1e-5\n");
+    learn(&b, &without);
+    cluster_free(&b);
+    assert_true(fabs(with.value - without.value) <= 1e-6 * with.value);
+    assert_true(fabsf(with.w[8]) > 0.01f);
+}
+
+/* Many classes and short rows, so that factors are fewer bytes than weights. */
+static void steps_that_go_out_as_factors_come_near(void **state)
+{
+    static const struct problem P = {NUM_LINEAR_SOFTMAX, NUM_LINEAR_SQUARES,
+                                     "loss=softmax\nalgorithm=sgd\nepochs=300\n", 1, 0.05};
+    struct base_rand rand;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(4); seed++) {
+        struct cluster c = {.workers = 2, .crash = 0.002, .crash_left = 5};
+        base_rand_init(&rand, seed, "test.logreg");
+        world_make(&world, &rand, 100, 39, 20, 0.05, seed % 2 == 0);
+        for (uint32_t i = 0; i < 40; i++)
+            world.label[i] = i % 20;
+        c.staleness = (uint32_t)(seed % 2);
+        run(&c, seed, "cost=0.5\nloss=softmax\nalgorithm=sgd\nepochs=2\nexecutors=9\n");
+        const struct logreg_driver *d = shoal_driver_state(train_master_driver(c.master));
+        assert_int_equal(d->way, LOGREG_BY_FACTORS);
+        cluster_free(&c);
+        c = (struct cluster){.workers = 2, .crash = 0.002, .crash_left = 5};
+        check_minimum(&P, &c, seed, "executors=9\n");
+    }
+}
+
+/* ---- the same bits ---- */
+
+static const char *const BULK[] = {
+    "executors=6\n",                                   /* gram */
+    "executors=6\nloss=softmax\nepochs=3\n",           /* newton */
+    "executors=9\nloss=hinge\nepochs=6\n",             /* dual in waves */
+    "executors=5\npenalty=l1\nepochs=10\n",            /* lasso in waves */
+    "executors=6\nalgorithm=sgd\nepochs=3\nbias=true", /* sgd in waves */
+};
+
+static void bulk_synchronous_jobs_give_the_same_bits(void **state)
+{
+    static struct learnt first, now;
+
+    (void)state;
+    make_world(5, 1, 12);
+    for (size_t n = 0; n < sizeof BULK / sizeof BULK[0]; n++)
+        for (uint64_t seed = 0; seed <= (uint64_t)property_count(8); seed++) {
+            static const uint32_t WORKERS[] = {1, 2, 4, 3};
+            struct cluster c = {.workers = WORKERS[seed % 4],
+                                .threads = 1 + (uint32_t)(seed % 2),
+                                .crash = seed < 4 ? 0 : 0.004,
+                                .crash_left = 20,
+                                .kill_mean_s = seed >= 4 && seed % 2 == 0 ? 0.01 : 0,
+                                .kills_left = 5,
+                                .scale_mean_s = seed >= 4 && seed % 3 == 0 ? 0.01 : 0,
+                                .workers_max = 5};
+            run(&c, seed, BULK[n]);
+            learn(&c, seed == 0 ? &first : &now);
+            if (seed > 0 && memcmp(&first, &now, sizeof now) != 0)
+                fail_msg("%s: seed %llu gives another result, %.17g and not %.17g", BULK[n],
+                         (unsigned long long)seed, now.value, first.value);
+            cluster_free(&c);
+        }
+}
+
+static void workers_on_other_machines_change_no_bit(void **state)
+{
+    static struct learnt first, now;
+    struct cluster_count sum = {0};
+
+    (void)state;
+    make_world(6, 1, 12);
+    for (size_t n = 0; n < sizeof BULK / sizeof BULK[0]; n++)
+        for (uint64_t seed = 0; seed <= (uint64_t)property_count(6); seed++) {
+            struct cluster c = {.workers = 1,
+                                .away = seed > 0 ? 1 + (uint32_t)(seed % 3) : 0,
+                                .away_mean_s = 0.003,
+                                .kill_mean_s = seed % 2 == 0 ? 0 : 0.05,
+                                .kills_left = 5};
+            run(&c, seed, BULK[n]);
+            learn(&c, seed == 0 ? &first : &now);
+            if (seed > 0 && memcmp(&first, &now, sizeof now) != 0)
+                fail_msg("%s: seed %llu gives another result, %.17g and not %.17g", BULK[n],
+                         (unsigned long long)seed, now.value, first.value);
+            cluster_add(&sum, &c.count);
+            cluster_free(&c);
+        }
+    assert_true(sum.far > 0);
+}
+
+/* ---- corners ---- */
+
+static void odd_data_is_solved_too(void **state)
+{
+    static const struct {
+        uint64_t rows;
+        uint32_t columns, classes;
+        double fill;
+    } SHAPES[] = {{1, 1, 1, 1},  {1, 6, 1, 0.5}, {1, 3, 1, 0}, {50, 3, 1, 0.5},
+                  {50, 3, 2, 0}, {2, 1, 2, 1},   {60, 1, 3, 1}};
+
+    (void)state;
+    for (size_t n = 0; n < sizeof SHAPES / sizeof SHAPES[0]; n++)
+        for (size_t p = 0; p < sizeof PROBLEMS / sizeof PROBLEMS[0]; p++) {
+            struct base_rand rand;
+            struct cluster c = {.workers = 2};
+            uint32_t classes = SHAPES[n].classes;
+            bool softmax = PROBLEMS[p].loss == NUM_LINEAR_SOFTMAX;
+            base_rand_init(&rand, n, "test.logreg");
+            world_make(&world, &rand, SHAPES[n].rows, SHAPES[n].columns,
+                       classes <= 2 && !softmax ? 1 : classes, SHAPES[n].fill, n % 2 == 0);
+            for (uint64_t i = 0; i < SHAPES[n].rows; i++)
+                world.label[i] = (uint32_t)i % classes;
+            check_minimum(&PROBLEMS[p], &c, n, "executors=3\n");
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_way_reaches_the_reference),
+        cmocka_unit_test(deaths_and_moves_do_not_keep_it_from_the_minimum),
+        cmocka_unit_test(more_columns_than_rows_are_solved_by_the_dual_in_waves),
+        cmocka_unit_test(a_bias_is_a_column_of_ones),
+        cmocka_unit_test(steps_that_go_out_as_factors_come_near),
+        cmocka_unit_test(bulk_synchronous_jobs_give_the_same_bits),
+        cmocka_unit_test(workers_on_other_machines_change_no_bit),
+        cmocka_unit_test(odd_data_is_solved_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
