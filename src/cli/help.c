@@ -186,6 +186,7 @@ void cli_help_overview(struct base_buf *out)
              "\n"
              "  compare policies on a job trace   shoal sim day.csv --policy fifo,las\n"
              "  make or inspect a trace           shoal trace gen --jobs 500 --output day.csv\n"
+             "  train a model on elastic workers  shoal train mf ratings.csv --workers 2\n"
              "  read about the policies           shoal policy list\n"
              "  check this machine                shoal doctor\n"
              "\n"

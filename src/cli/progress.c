@@ -3,11 +3,10 @@
 
 #include "base/text.h"
 #include "cli/columns.h"
+#include "cli/term.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 
 enum {
@@ -92,12 +91,8 @@ void cli_progress_format(const char *label, uint64_t done, uint64_t total, doubl
 
 static unsigned line_width(const struct cli_progress *progress)
 {
-    struct winsize size;
-
-    if (progress->live && ioctl(fileno(progress->cx->err), TIOCGWINSZ, &size) == 0 &&
-        size.ws_col > 1)
-        return size.ws_col - 1U;
-    return progress->live ? 79 : UINT32_MAX; /* plain lines are never cut */
+    /* plain lines are never cut */
+    return progress->live ? cli_term_width(progress->cx->err) - 1 : UINT32_MAX;
 }
 
 /* A log of plain lines has no use for a picture. */
@@ -163,13 +158,6 @@ static void *draw_until_stopped(void *ctx)
     return NULL;
 }
 
-static bool can_erase(const struct cli_context *cx)
-{
-    const char *term = getenv("TERM");
-
-    return cx->terminal && term != NULL && *term != '\0' && strcmp(term, "dumb") != 0;
-}
-
 static bool start_thread(struct cli_progress *progress)
 {
     pthread_condattr_t attr;
@@ -202,7 +190,7 @@ struct cli_progress *cli_progress_start(const struct cli_context *cx, const char
     if (progress == NULL)
         return NULL;
     *progress = (struct cli_progress){
-        .cx = cx, .label = label, .done = done, .total = total, .live = can_erase(cx)};
+        .cx = cx, .label = label, .done = done, .total = total, .live = cli_term_erases(cx)};
     if (!start_thread(progress)) {
         free(progress);
         return NULL;

@@ -11,6 +11,12 @@ static const struct cli_command *const rows[] = {
 #undef CLI_COMMAND_ROW
 };
 
+static const struct cli_command *const internal[] = {
+#define CLI_COMMAND_ROW(id) &cli_cmd_##id,
+    CLI_INTERNAL_MAP(CLI_COMMAND_ROW)
+#undef CLI_COMMAND_ROW
+};
+
 const struct cli_command *const *cli_table_commands(size_t *out_count)
 {
     *out_count = BASE_COUNT(rows);
@@ -62,6 +68,12 @@ const struct cli_command *cli_table_find(const char *const *words, size_t count,
             return rows[i];
         }
         *out_group = true;
+    }
+    for (size_t i = 0; count > 0 && i < BASE_COUNT(internal); i++) {
+        if (strcmp(internal[i]->name, words[0]) == 0) {
+            *out_words = 1;
+            return internal[i];
+        }
     }
     return NULL;
 }

@@ -11,9 +11,22 @@
 #define CLI_COMMAND_MAP(X) \
     X(sim)                 \
     X(solve)               \
+    X(train)               \
+    X(predict)             \
+    X(eval)                \
+    X(app_list)            \
+    X(app_show)            \
+    X(new_app)             \
+    X(jobs)                \
+    X(top)                 \
+    X(scale)               \
+    X(drain)               \
+    X(join)                \
     X(trace_info)          \
     X(trace_convert)       \
     X(trace_gen)           \
+    X(gen_sparse)          \
+    X(gen_ratings)         \
     X(policy_list)         \
     X(policy_show)         \
     X(doctor)              \
@@ -22,11 +35,15 @@
     X(help)                \
     X(version)
 
+/* Started by Shoal itself, not by people: found by name, listed nowhere. */
+#define CLI_INTERNAL_MAP(X) X(worker)
+
 #define CLI_COMMAND_ROW(id) extern const struct cli_command cli_cmd_##id;
 CLI_COMMAND_MAP(CLI_COMMAND_ROW)
+CLI_INTERNAL_MAP(CLI_COMMAND_ROW)
 #undef CLI_COMMAND_ROW
 
-/* All rows, in order. */
+/* All rows that people may know of, in order. */
 const struct cli_command *const *cli_table_commands(size_t *out_count);
 
 /* The command named by the first words: "sim", or "policy" "list". *out_words is how many were

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { WIDTH_PIPED = 80, WIDTH_MIN = 20 };
+enum { WIDTH_PIPED = 80, HEIGHT_PIPED = 24, WIDTH_MIN = 20 };
 
 static bool is_terminal(FILE *stream)
 {
@@ -68,6 +68,42 @@ bool cli_term_utf8(void)
 
     return charset != NULL &&
            (strncasecmp(charset, ".utf-8", 6) == 0 || strncasecmp(charset, ".utf8", 5) == 0);
+}
+
+bool cli_term_moves(void)
+{
+    const char *term = variable("TERM");
+
+    return term != NULL && strcmp(term, "dumb") != 0;
+}
+
+bool cli_term_erases(const struct cli_context *cx)
+{
+    return cx->terminal && cli_term_moves();
+}
+
+static struct winsize size_of(FILE *stream)
+{
+    struct winsize size = {.ws_row = 0};
+    int fd = fileno(stream);
+
+    if (fd < 0 || ioctl(fd, TIOCGWINSZ, &size) != 0)
+        size = (struct winsize){.ws_row = 0};
+    return size;
+}
+
+unsigned cli_term_width(FILE *stream)
+{
+    struct winsize size = size_of(stream);
+
+    return size.ws_col > 0 ? size.ws_col : WIDTH_PIPED;
+}
+
+unsigned cli_term_height(FILE *stream)
+{
+    struct winsize size = size_of(stream);
+
+    return size.ws_row > 0 ? size.ws_row : HEIGHT_PIPED;
 }
 
 void cli_term_apply(struct cli_context *cx, const struct cli_common *common)

@@ -15,5 +15,11 @@ void cli_term_apply(struct cli_context *cx, const struct cli_common *common);
 /* The locale's name from LC_ALL, LC_CTYPE or LANG, "C" when none is set. */
 const char *cli_term_locale(void);
 bool cli_term_utf8(void);
+bool cli_term_moves(void); /* TERM says that the cursor can be moved */
+/* A line on stderr can be erased and drawn again. */
+bool cli_term_erases(const struct cli_context *cx);
+/* Columns and rows of the stream's terminal now, 80 x 24 when it has none. */
+unsigned cli_term_width(FILE *stream);
+unsigned cli_term_height(FILE *stream);
 
 #endif

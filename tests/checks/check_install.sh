@@ -26,8 +26,11 @@ version=$(sed -n 's/^#define SHOAL_VERSION  *"\(.*\)"/\1/p' "$tree/include/shoal
 arguments() { # what an example is run with
     [[ $1 != compare ]] || echo examples/small.csv fifo las srtf
 }
+programs() { # the others are applications: shared objects, below
+    find examples -name '*.c' ! -name '*_app.c' | sort
+}
 cd "$SHOAL_SOURCE_DIR"
-for file in examples/*.c; do
+for file in $(programs); do
     name=$(basename "$file" .c)
     # shellcheck disable=SC2046
     "${CC:-cc}" -std=c17 -Wall -Wextra -Werror "$file" $(pkg-config --cflags --libs shoal) -o "$work/$name"
@@ -38,7 +41,7 @@ done
 cmake -S "$SHOAL_SOURCE_DIR/examples" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$tree" >"$work/cmake.log" ||
     { cat "$work/cmake.log"; exit 1; }
 cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
-for file in examples/*.c; do
+for file in $(programs); do
     name=$(basename "$file" .c)
     # shellcheck disable=SC2046
     "$work/cmake/$name" $(arguments "$name") >"$work/$name.cmake.out"
@@ -47,4 +50,23 @@ for file in examples/*.c; do
     cmp "$work/$name.pkg-config.out" "$work/$name.cmake.out"
 done
 grep -q "^shoal $version$" "$work/status.cmake.out" || { echo "the library is not $version"; exit 1; }
-echo "examples build and run against the installed tree"
+
+# Applications outside the tree: the example, built both ways, and the one that `shoal new app` writes.
+export XDG_RUNTIME_DIR=$work HOME=$work PATH=$tree/bin:$PATH
+for i in $(seq 600); do echo "$((i % 7)).$((i % 10)),$((i % 3)).$((i % 11))"; done >"$work/points.csv"
+# shellcheck disable=SC2046
+"${CC:-cc}" -std=c17 -Wall -Wextra -Werror -shared -fPIC examples/kmeans_app.c -lm \
+    $(pkg-config --cflags --libs shoal) -o "$work/kmeans.so"
+for object in "$work/kmeans.so" "$work/cmake/kmeans.so"; do
+    shoal train "$object" "$work/points.csv" --set k=3 --workers 2 --out "$work/clusters.shoal" >"$work/kmeans.out"
+    grep -q "^kmeans: mean squared distance .* after 20 clocks" "$work/kmeans.out" || { cat "$work/kmeans.out"; exit 1; }
+    [[ -s $work/clusters.shoal ]] || { echo "no model"; exit 1; }
+    rm "$work/clusters.shoal"
+done
+cd "$work"
+shoal new app mean >"$work/new.out"
+make -C mean CC="${CC:-cc}" CFLAGS="-O2 -Wall -Wextra -Werror -Wconversion" test >"$work/mean.log" 2>&1 ||
+    { cat "$work/mean.log"; exit 1; }
+cd "$work/mean"
+[[ $(shoal eval mean.shoal numbers.txt) == "rmse 288.6"* ]] || { echo "shoal eval is wrong"; exit 1; }
+echo "examples and applications build and run against the installed tree"

@@ -67,7 +67,7 @@ def run_block(block, folder, env):
 
 def world(folder):
     env = {"PATH": f"{folder}/.bin:{os.environ['PATH']}", "HOME": f"{folder}/.home", "LC_ALL": "C.UTF-8",
-           "TERM": "dumb"}
+           "TERM": "dumb", "SHOAL_SOURCE_DIR": os.environ.get("SHOAL_SOURCE_DIR", "")}
     env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
     os.mkdir(f"{folder}/.bin")
     os.mkdir(f"{folder}/.home")

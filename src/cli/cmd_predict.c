@@ -1,0 +1,144 @@
+/* cmd_predict.c - `shoal predict MODEL DATA` and `shoal eval MODEL DATA`: a model at work. */
+#include "cli/cli.h"
+
+#include "base/err.h"
+#include "base/event.h"
+#include "cli/apps.h"
+#include "train/model.h"
+#include <stddef.h>
+#include <string.h>
+
+enum { METRICS_MAX = 32 };
+
+struct values {
+    const char *output;
+};
+
+static const struct base_opt predict_rows[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = BASE_OPT_STR,
+     .meta = "FILE",
+     .fallback = "-",
+     .help = "write the predictions there",
+     .complete = "file",
+     .offset = offsetof(struct values, output)},
+};
+
+struct sink {
+    struct env_out *out;
+    const char *name[METRICS_MAX];
+    double value[METRICS_MAX];
+    size_t count;
+};
+
+static shoal_status put_line(void *ctx, const char *line, shoal_err *err)
+{
+    struct sink *sink = ctx;
+    shoal_status st = env_append(sink->out, line, strlen(line), err);
+
+    return st == SHOAL_OK ? env_append(sink->out, "\n", 1, err) : st;
+}
+
+static void put_metric(void *ctx, const char *name, double value)
+{
+    struct sink *sink = ctx;
+
+    if (sink->count < METRICS_MAX) {
+        sink->name[sink->count] = name;
+        sink->value[sink->count++] = value;
+    }
+}
+
+static shoal_status score(const struct cli_context *cx, const char *model_path, const char *data,
+                          bool lines, struct sink *sink, shoal_err *err)
+{
+    struct train_score_opts opts = {data, lines, put_line, put_metric, sink};
+    const shoal_app *app = NULL;
+    shoal_model *model = NULL;
+    shoal_status st = shoal_model_open(cx->env, model_path, &model, err);
+
+    if (st == SHOAL_OK) {
+        app = cli_app_find(shoal_model_app(model), err);
+        st = app != NULL ? train_score(cx->env, app, model, &opts, err) : SHOAL_E_NOTFOUND;
+    }
+    shoal_model_free(model);
+    return st;
+}
+
+static int run_predict(struct cli_context *cx, const void *values, const char *const *args,
+                       size_t arg_count)
+{
+    const struct values *v = values;
+    struct sink sink = {.out = NULL};
+    shoal_err err = SHOAL_ERR_INIT;
+    shoal_status st = env_create(cx->env, v->output, &sink.out, &err);
+
+    (void)arg_count;
+    if (st != SHOAL_OK)
+        return cli_fail(cx, st, &err);
+    st = score(cx, args[0], args[1], true, &sink, &err);
+    if (st == SHOAL_OK)
+        st = env_commit(sink.out, &err);
+    else
+        env_discard(sink.out);
+    return st == SHOAL_OK ? 0 : cli_fail(cx, st, &err);
+}
+
+static int run_eval(struct cli_context *cx, const void *values, const char *const *args,
+                    size_t arg_count)
+{
+    struct sink sink = {.out = NULL};
+    shoal_err err = SHOAL_ERR_INIT;
+    shoal_status st = score(cx, args[0], args[1], false, &sink, &err);
+    struct base_buf out;
+    int rc;
+
+    (void)values, (void)arg_count;
+    if (st != SHOAL_OK)
+        return cli_fail(cx, st, &err);
+    base_buf_init(&out, env_alloc(cx->env), 1 << 16);
+    if (cx->json)
+        base_buf_puts(&out, "{\"v\":1");
+    for (size_t i = 0; i < sink.count; i++) {
+        if (cx->json) {
+            base_buf_printf(&out, ",\"%s\":", sink.name[i]);
+            base_json_f64(&out, sink.value[i]);
+        } else {
+            base_buf_printf(&out, "%s %.6g\n", sink.name[i], sink.value[i]);
+        }
+    }
+    if (cx->json)
+        base_buf_puts(&out, "}\n");
+    rc = cli_print(cx, &out);
+    base_buf_fini(&out);
+    return rc;
+}
+
+const struct cli_command cli_cmd_predict = {
+    .name = "predict",
+    .usage = "[options] MODEL DATA",
+    .summary = "Predict with a model, a line for each row of DATA.",
+    .description = "DATA has the form that the model was trained on; labels or ratings in it are "
+                   "ignored.",
+    .example = "predict model.shoal data.svm",
+    .opts = predict_rows,
+    .opt_count = sizeof predict_rows / sizeof predict_rows[0],
+    .values_size = sizeof(struct values),
+    .arg_min = 2,
+    .arg_max = 2,
+    .arg_complete = "file",
+    .run = run_predict,
+};
+
+const struct cli_command cli_cmd_eval = {
+    .name = "eval",
+    .usage = "[options] MODEL DATA",
+    .summary = "Say how well a model predicts what is known of DATA.",
+    .example = "eval model.shoal test.svm",
+    .arg_min = 2,
+    .arg_max = 2,
+    .arg_complete = "file",
+    .json = true,
+    .run = run_eval,
+};

@@ -1,0 +1,404 @@
+/* cmd_train.c - `shoal train APP DATA`: trains a model on worker processes of this machine. */
+#include "cli/cli.h"
+
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/apps.h"
+#include "cli/interrupt.h"
+#include "cli/jobs.h"
+#include "cli/output.h"
+#include "cli/train_show.h"
+#include "train/checkpoint.h"
+#include "train/options.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SETTINGS_MAX = 1 << 16, STALENESS_MAX = 1000 };
+
+struct values {
+    uint64_t workers, threads, seed;
+    const char *staleness, *out, *name, *listen;
+    const char *checkpoint;
+    double every_s;
+    bool resume;
+    struct base_opt_list set;
+};
+
+static const struct base_opt rows[] = {
+    {.name = "workers",
+     .letter = 'w',
+     .type = BASE_OPT_U64,
+     .meta = "N",
+     .fallback = "1",
+     .help = "worker processes on this machine; change it later with 'shoal scale'",
+     .min = 1,
+     .max = TRAIN_WORKERS_MAX - 1,
+     .offset = offsetof(struct values, workers)},
+    {.name = "threads",
+     .letter = 't',
+     .type = BASE_OPT_U64,
+     .meta = "N",
+     .fallback = "0",
+     .help = "threads of each worker; 0: the machine's cores shared out",
+     .max = 4096,
+     .offset = offsetof(struct values, threads)},
+    {.name = "staleness",
+     .type = BASE_OPT_STR,
+     .meta = "N",
+     .help = "clocks a worker may be ahead of the slowest; 0: none, results equal bit for bit "
+             "[the application's]",
+     .offset = offsetof(struct values, staleness)},
+    {.name = "set",
+     .type = BASE_OPT_LIST,
+     .meta = "KEY=VALUE",
+     .help = "an option of the application, see 'shoal app show APP'",
+     .offset = offsetof(struct values, set)},
+    {.name = "out",
+     .letter = 'o',
+     .type = BASE_OPT_STR,
+     .meta = "FILE",
+     .help = "write the model there",
+     .complete = "file",
+     .offset = offsetof(struct values, out)},
+    {.name = "seed",
+     .letter = 's',
+     .type = BASE_OPT_U64,
+     .meta = "N",
+     .fallback = "1",
+     .help = "of everything drawn",
+     .offset = offsetof(struct values, seed)},
+    {.name = "name",
+     .type = BASE_OPT_STR,
+     .meta = "NAME",
+     .help = "what 'shoal jobs' calls it [APP-PID]",
+     .offset = offsetof(struct values, name)},
+    {.name = "listen",
+     .type = BASE_OPT_STR,
+     .meta = "ADDRESS",
+     .fallback = "127.0.0.1:0",
+     .help = "where workers and onlookers connect",
+     .offset = offsetof(struct values, listen)},
+    {.name = "checkpoint",
+     .type = BASE_OPT_STR,
+     .meta = "DIR",
+     .help = "keep the job in this folder, for --resume; its files are removed after a good end",
+     .complete = "dir",
+     .offset = offsetof(struct values, checkpoint)},
+    {.name = "checkpoint-every",
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "60s",
+     .min = 0.01,
+     .max = 1e7,
+     .help = "time between checkpoints",
+     .offset = offsetof(struct values, every_s)},
+    {.name = "resume",
+     .type = BASE_OPT_FLAG,
+     .help = "go on from the checkpoint; all else as it was, but for workers and threads",
+     .offset = offsetof(struct values, resume)},
+};
+
+/* ---- options to settings ---- */
+
+static shoal_status join_settings(const struct values *v, struct base_buf *out, shoal_err *err)
+{
+    for (size_t i = 0; i < v->set.count; i++) {
+        if (strchr(v->set.items[i], '\n') != NULL)
+            return base_err(err, SHOAL_E_INVAL, "--set: a value has no line breaks");
+        base_buf_printf(out, "%s\n", v->set.items[i]);
+    }
+    base_buf_puts(out, "");
+    return base_buf_status(out) == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "reading options");
+}
+
+/* What the application wants with these settings. */
+static shoal_status default_staleness(const struct cli_context *cx, const shoal_app *app,
+                                      const char *settings, uint32_t *out, shoal_err *err)
+{
+    const struct base_alloc *alloc = env_alloc(cx->env);
+    void *options = NULL;
+
+    *out = app->staleness;
+    if (app->staleness_of == NULL)
+        return SHOAL_OK;
+    shoal_status st = train_options_new(alloc, app, settings, &options, err);
+    if (st == SHOAL_OK)
+        *out = app->staleness_of(options);
+    train_options_free(alloc, options);
+    return st;
+}
+
+static shoal_status parse_staleness(const struct cli_context *cx, const struct values *v,
+                                    const shoal_app *app, const char *settings, uint32_t *out,
+                                    shoal_err *err)
+{
+    char *end;
+
+    if (v->staleness == NULL)
+        return default_staleness(cx, app, settings, out, err);
+    unsigned long value = strtoul(v->staleness, &end, 10);
+    if (*v->staleness < '0' || *v->staleness > '9' || *end != 0 || value > STALENESS_MAX)
+        return base_err(err, SHOAL_E_INVAL,
+                        "--staleness: expected a whole number up to %d, found '%.40s'",
+                        STALENESS_MAX, v->staleness);
+    *out = (uint32_t)value;
+    return SHOAL_OK;
+}
+
+static bool good_name(const char *name)
+{
+    return name[0] != 0 && strlen(name) < 60 &&
+           name[strspn(name,
+                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")] == 0 &&
+           name[0] != '.';
+}
+
+/* ---- running ---- */
+
+static bool tick(void *ctx, const struct train_master *master)
+{
+    cli_train_line_draw(ctx, master);
+    return !atomic_load_explicit(cli_interrupt_flag(), memory_order_relaxed);
+}
+
+static double cpu_seconds(int who)
+{
+    struct rusage used;
+
+    if (getrusage(who, &used) != 0)
+        return 0;
+    return (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
+           1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* A model must be writable before hours are spent on it. */
+static shoal_status check_model(const struct cli_context *cx, const struct train_job_opts *opts,
+                                shoal_err *err)
+{
+    const char *const inputs[] = {opts->path, opts->word};
+    struct env_out *out;
+    shoal_status st;
+
+    if (opts->model == NULL)
+        return SHOAL_OK;
+    if (opts->app->save == NULL)
+        return base_err(err, SHOAL_E_INVAL, "application '%s' leaves no model for --out",
+                        opts->app->name);
+    if (strcmp(opts->model, "-") == 0)
+        return base_err(err, SHOAL_E_INVAL, "--out: a model is a file, not standard output");
+    st = cli_output_check(cx, opts->model, inputs, 2, err);
+    if (st == SHOAL_OK)
+        st = env_create(cx->env, opts->model, &out, err);
+    if (st == SHOAL_OK)
+        env_discard(out);
+    return st;
+}
+
+/* A job that cannot be listed runs all the same, which is told; one of that name stops it. */
+static shoal_status claim(const struct cli_context *cx, struct train_job_opts *opts,
+                          struct cli_claim *out, shoal_err *err)
+{
+    shoal_status st = cli_jobs_claim(cx, opts->name, opts->app->name, opts->path, out, err);
+
+    if (st == SHOAL_OK)
+        opts->listing = out->listing;
+    if (st == SHOAL_OK || st == SHOAL_E_EXISTS)
+        return st;
+    base_log(&cx->log, BASE_LOG_WARN, "'shoal jobs' will not show this one: %s", err->message);
+    *err = (shoal_err)SHOAL_ERR_INIT;
+    return SHOAL_OK;
+}
+
+/* ---- the folder of checkpoints ---- */
+
+/* What a driver that was killed while it wrote has left. Nobody else writes there: it is locked. */
+static void remove_temporary(int folder)
+{
+    static const char START[] = ".shoal-";
+    int fd = dup(folder);
+    DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (names == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(names)) != NULL;)
+        if (strncmp(entry->d_name, START, sizeof START - 1) == 0)
+            (void)unlinkat(folder, entry->d_name, 0);
+    closedir(names);
+}
+
+/* Makes the folder if need be and locks it: two jobs would write over each other's files. */
+static shoal_status open_folder(const char *path, int *out_folder, shoal_err *err)
+{
+    int fd = -1;
+
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+        base_err(err, SHOAL_E_IO, "cannot keep checkpoints in '%s': %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return SHOAL_E_IO;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        close(fd);
+        return base_err(err, SHOAL_E_EXISTS, "a job that runs keeps its checkpoints in '%s'", path);
+    }
+    remove_temporary(fd);
+    *out_folder = fd;
+    return SHOAL_OK;
+}
+
+static void remove_checkpoints(int folder)
+{
+    for (uint32_t i = 0; train_shelf_file(i) != NULL; i++)
+        (void)unlinkat(folder, train_shelf_file(i), 0);
+}
+
+/* Words about checkpoints come while the line is drawn. */
+struct talk {
+    const struct cli_context *cx;
+    struct cli_train_line *line;
+};
+
+static void say(void *ctx, enum base_log_level level, const char *text)
+{
+    const struct talk *talk = ctx;
+
+    cli_train_line_end(talk->line);
+    base_log(&talk->cx->log, level, "%s", text);
+}
+
+/* ---- from beginning to end ---- */
+
+static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
+                          struct cli_trained *trained, shoal_err *err)
+{
+    struct cli_train_line line;
+    struct cli_claim ours = {.lock = -1};
+    struct talk talk = {cx, &line};
+    struct base_log log = {BASE_LOG_DEBUG, say, &talk};
+    char clocks[32];
+    int folder = -1;
+    shoal_status st = SHOAL_OK;
+
+    if (opts->checkpoint.dir != NULL)
+        st = open_folder(opts->checkpoint.dir, &folder, err);
+    if (st == SHOAL_OK)
+        st = claim(cx, opts, &ours, err);
+    if (st != SHOAL_OK)
+        goto out;
+    opts->checkpoint.log = &log;
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, as a full disk is */
+    opts->tick = tick;
+    opts->ctx = &line;
+    cli_train_line_start(&line, cx, opts->app, opts->path);
+    cli_interrupt_start();
+    st = train_job_run(cx->env, opts, &trained->result, err);
+    cli_interrupt_stop();
+    cli_train_line_end(&line);
+    cli_jobs_disclaim(&ours);
+    if (st == SHOAL_E_CANCELLED) {
+        shoal_err why = *err;
+        base_err(err, st, "stopped after %s clocks",
+                 base_format_count(line.stats.clocks, clocks, sizeof clocks));
+        base_err_hint(err, "%s", why.hint);
+    }
+    if (st == SHOAL_OK && folder >= 0)
+        remove_checkpoints(folder);
+    trained->cpu_s = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);
+out:
+    if (folder >= 0)
+        close(folder);
+    return st;
+}
+
+static int run(struct cli_context *cx, const void *values, const char *const *args,
+               size_t arg_count)
+{
+    const struct values *v = values;
+    shoal_err err = SHOAL_ERR_INIT;
+    struct train_job_opts opts = TRAIN_JOB_OPTS_INIT;
+    struct cli_trained trained = {.model = v->out};
+    struct base_buf settings;
+    char name[64], word[PATH_MAX];
+    uint32_t cores = env_cpu_count(cx->env);
+    shoal_status st;
+    int rc;
+
+    (void)arg_count;
+    opts.app = cli_app_find(args[0], &err);
+    if (opts.app == NULL)
+        return strchr(args[0], '/') != NULL ? cli_fail(cx, err.code, &err)
+                                            : cli_usage_err(cx, &err);
+    if (v->name != NULL && !good_name(v->name))
+        return cli_usage(cx,
+                         "--name: up to 59 letters, digits, '-', '_' and '.', the first no '.'");
+    if (v->resume && v->checkpoint == NULL)
+        return cli_usage(cx, "--resume wants to know the folder: --checkpoint DIR");
+    snprintf(name, sizeof name, "%s-%lld", opts.app->name, (long long)getpid());
+    opts.name = trained.name = v->name != NULL ? v->name : name;
+    opts.word = strchr(args[0], '/') != NULL && realpath(args[0], word) != NULL ? word : NULL;
+    opts.path = args[1];
+    opts.workers = (uint32_t)v->workers;
+    opts.threads =
+        v->threads > 0 ? (uint32_t)v->threads : (cores + opts.workers - 1) / opts.workers;
+    opts.seed = v->seed;
+    opts.pid = getpid();
+    opts.address = v->listen;
+    opts.model = v->out;
+    opts.checkpoint.dir = v->checkpoint;
+    opts.checkpoint.every_ms = (uint64_t)(1000 * v->every_s);
+    opts.checkpoint.resume = v->resume;
+    trained.app = opts.app;
+    base_buf_init(&settings, env_alloc(cx->env), SETTINGS_MAX);
+    st = join_settings(v, &settings, &err);
+    if (st == SHOAL_OK)
+        st = parse_staleness(cx, v, opts.app, settings.data, &opts.staleness, &err);
+    opts.settings = settings.data;
+    if (st == SHOAL_OK)
+        st = check_model(cx, &opts, &err);
+    if (st == SHOAL_OK)
+        st = train(cx, &opts, &trained, &err);
+    rc = st == SHOAL_OK ? cli_train_print(cx, &trained) : cli_fail(cx, st, &err);
+    base_buf_fini(&settings);
+    if (st == SHOAL_E_CANCELLED) {
+        fflush(cx->out);
+        cli_interrupt_raise();
+    }
+    return rc;
+}
+
+const struct cli_command cli_cmd_train = {
+    .name = "train",
+    .usage = "[options] APP DATA",
+    .summary = "Train a model on worker processes that may come, go and die.",
+    .description =
+        "APP is one of 'shoal app list', or the path of a shared object with an application in "
+        "it. The driver runs in the foreground and starts workers on this machine. While it "
+        "runs, 'shoal jobs' lists it, 'shoal scale' changes the number of workers, and killing "
+        "any of them costs at most the task it was at. With --checkpoint, killing the driver "
+        "costs at most the work since the last checkpoint: the same command with --resume goes "
+        "on from there. Ctrl-C writes one more before it ends.",
+    .example = "train logreg data.svm --workers 2 --out model.shoal",
+    .opts = rows,
+    .opt_count = sizeof rows / sizeof rows[0],
+    .values_size = sizeof(struct values),
+    .arg_min = 2,
+    .arg_max = 2,
+    .arg_complete = "file",
+    .json = true,
+    .run = run,
+};

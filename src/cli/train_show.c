@@ -1,0 +1,338 @@
+/* train_show.c - see train_show.h. Tests: tests/unit/cli/test_train_show.c. */
+#include "cli/train_show.h"
+
+#include "base/assert.h"
+#include "base/event.h"
+#include "base/text.h"
+#include "cli/columns.h"
+#include "cli/term.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { BAR_WIDTH = 20 };
+static const uint64_t PLAIN_NS = 30ull * 1000 * 1000 * 1000; /* between lines that are not drawn */
+static const uint64_t TREND_NS = 2ull * 1000 * 1000 * 1000;  /* over which the value is compared */
+
+/* ---- parts ---- */
+
+void cli_train_put_rate(struct base_buf *out, double rate, const char *units)
+{
+    static const char *const NAMES[] = {"", "k ", "M ", "G ", "T "};
+    size_t i = 0;
+
+    while (rate >= 999.5 && i + 1 < BASE_COUNT(NAMES)) {
+        rate /= 1000;
+        i++;
+    }
+    base_buf_printf(out, "%.3g %s%s/s", rate, NAMES[i], units);
+}
+
+void cli_train_put_bar(struct base_buf *out, double share, unsigned columns, bool ascii)
+{
+    static const char *const EIGHTHS[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    unsigned steps = (unsigned)(fmin(fmax(share, 0), 1) * columns * 8);
+    unsigned full = steps / 8, part = ascii ? 0 : steps % 8;
+
+    for (unsigned i = 0; i < full; i++)
+        base_buf_puts(out, ascii ? "#" : "█");
+    base_buf_puts(out, EIGHTHS[part]);
+    for (unsigned i = full + (part > 0); i < columns; i++)
+        base_buf_puts(out, ascii ? "." : " ");
+}
+
+void cli_train_put_spark(struct base_buf *out, const double *values, size_t count, size_t columns,
+                         bool ascii)
+{
+    static const char *const BLOCKS[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const LETTERS[] = {"_", "_", ".", "-", "-", "=", "^", "^"};
+    double least = INFINITY, most = -INFINITY;
+    size_t first = count > columns ? count - columns : 0;
+
+    for (size_t i = first; i < count; i++) {
+        least = isfinite(values[i]) ? fmin(least, values[i]) : least;
+        most = isfinite(values[i]) ? fmax(most, values[i]) : most;
+    }
+    for (size_t i = first; i < count; i++) {
+        double height = most > least ? (values[i] - least) / (most - least) : 0;
+        size_t step = isfinite(height) ? (size_t)(height * 7.999) : 7;
+        base_buf_puts(out, ascii ? LETTERS[step] : BLOCKS[step]);
+    }
+}
+
+double cli_train_mean_staleness(const uint64_t *counts, size_t count)
+{
+    double sum = 0, all = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)i * (double)counts[i];
+        all += (double)counts[i];
+    }
+    return all > 0 ? sum / all : (double)NAN;
+}
+
+double cli_train_left(double from, double now, double elapsed_s)
+{
+    if (!isfinite(now) || !(now > from) || now >= 1 || elapsed_s < 1)
+        return (double)NAN;
+    return elapsed_s * (1 - now) / (now - from);
+}
+
+/* ---- the line ---- */
+
+enum part { OBJECTIVE, RATE, WORKERS, STALE, LEFT, PARTS };
+
+static void put_part(struct base_buf *out, enum part part, const struct cli_train_look *look,
+                     bool ascii)
+{
+    char text[32];
+
+    if (part == OBJECTIVE && isfinite(look->value)) {
+        base_buf_printf(out, "%s %.5g", look->objective, look->value);
+        if (look->trend != 0 && !ascii)
+            base_buf_puts(out, look->trend < 0 ? " ↓" : " ↑");
+    } else if (part == RATE && look->rate > 0) {
+        cli_train_put_rate(out, look->rate, look->units);
+    } else if (part == WORKERS) {
+        base_buf_printf(out, "%u worker%s", look->workers, look->workers == 1 ? "" : "s");
+    } else if (part == STALE && isfinite(look->stale)) {
+        base_buf_printf(out, "stale %.1f", look->stale);
+    } else if (part == LEFT && isfinite(look->left_s)) {
+        base_buf_printf(out, "%s left",
+                        base_format_duration(ceil(look->left_s), text, sizeof text));
+    }
+}
+
+/* Writes the line with the parts of `wanted`, a bit each; BAR is one more. */
+static void put_line(const struct cli_train_look *look, enum cli_train_bar bar, unsigned wanted,
+                     struct base_buf *out)
+{
+    base_buf_clear(out);
+    base_buf_puts(out, look->name);
+    if (isfinite(look->progress))
+        base_buf_printf(out, "  %3.0f%%", floor(100 * fmin(fmax(look->progress, 0), 1)));
+    if (isfinite(look->progress) && bar != CLI_TRAIN_PLAIN && (wanted >> PARTS & 1) != 0) {
+        base_buf_puts(out, " ");
+        cli_train_put_bar(out, look->progress, BAR_WIDTH, bar == CLI_TRAIN_ASCII);
+    }
+    for (enum part part = 0; part < PARTS; part++) {
+        size_t before = out->size;
+        if ((wanted >> part & 1) == 0)
+            continue;
+        base_buf_puts(out, "   ");
+        put_part(out, part, look, bar != CLI_TRAIN_BLOCKS);
+        if (base_buf_status(out) == SHOAL_OK && out->size == before + 3)
+            out->data[out->size = before] = 0; /* nothing to say */
+    }
+}
+
+void cli_train_line_format(const struct cli_train_look *look, enum cli_train_bar bar,
+                           unsigned width, struct base_buf *out)
+{
+    static const unsigned LEAST_FIRST[] = {STALE, WORKERS, RATE, PARTS, LEFT, OBJECTIVE};
+    unsigned wanted = (2u << PARTS) - 1;
+    size_t columns;
+
+    put_line(look, bar, wanted, out);
+    for (size_t i = 0; i < BASE_COUNT(LEAST_FIRST) && base_buf_status(out) == SHOAL_OK &&
+                       cli_columns_width(out->data) > width;
+         i++) {
+        wanted &= ~(1u << LEAST_FIRST[i]);
+        put_line(look, bar, wanted, out);
+    }
+    if (base_buf_status(out) != SHOAL_OK)
+        return;
+    out->size = cli_columns_fit(out->data, width, &columns);
+    out->data[out->size] = 0;
+}
+
+/* Room is left for the ^C that a terminal writes behind it, or that would begin another line. */
+static unsigned line_width(const struct cli_context *cx)
+{
+    unsigned width = cli_term_width(cx->err);
+
+    return width > 3 ? width - 3 : 1;
+}
+
+static void put_on_screen(struct cli_train_line *line, const char *text)
+{
+    fprintf(line->cx->err, cli_term_erases(line->cx) ? "\r\033[K%s" : "%s\n", text);
+    fflush(line->cx->err);
+    line->drawn = cli_term_erases(line->cx);
+}
+
+void cli_train_line_start(struct cli_train_line *line, const struct cli_context *cx,
+                          const shoal_app *app, const char *data)
+{
+    char text[200];
+    size_t columns;
+
+    *line = (struct cli_train_line){.cx = cx, .app = app, .was_value = (double)NAN};
+    if (!cli_term_erases(cx))
+        return;
+    snprintf(text, sizeof text, "%s  reading %s", app->name, data);
+    text[cli_columns_fit(text, line_width(cx), &columns)] = 0;
+    put_on_screen(line, text);
+}
+
+static int trend_of(struct cli_train_line *line, uint64_t now)
+{
+    double value = line->stats.value;
+    int trend = value < line->was_value ? -1 : value > line->was_value ? 1 : 0;
+
+    if (now - line->was_ns >= TREND_NS || !isfinite(line->was_value)) {
+        line->was_value = value;
+        line->was_ns = now;
+    }
+    return trend;
+}
+
+static void draw(struct cli_train_line *line, uint64_t now)
+{
+    const struct cli_context *cx = line->cx;
+    const struct train_stats *s = &line->stats;
+    double elapsed_s = (double)(now - line->begun_ns) * 1e-9;
+    bool erases = cli_term_erases(cx);
+    struct cli_train_look look = {line->app->name,
+                                  line->app->objective,
+                                  line->app->units,
+                                  s->value,
+                                  s->progress,
+                                  s->units_per_s > 0 ? s->units_per_s
+                                                     : (double)s->units / fmax(elapsed_s, 1e-3),
+                                  trend_of(line, now),
+                                  s->workers,
+                                  cli_train_mean_staleness(s->stale, TRAIN_STALE_MAX),
+                                  cli_train_left(line->begun_progress, s->progress, elapsed_s)};
+    struct base_buf out;
+
+    base_buf_init(&out, env_alloc(cx->env), 1 << 12);
+    cli_train_line_format(&look,
+                          !erases     ? CLI_TRAIN_PLAIN
+                          : cx->ascii ? CLI_TRAIN_ASCII
+                                      : CLI_TRAIN_BLOCKS,
+                          erases ? line_width(cx) : UINT32_MAX, &out);
+    if (base_buf_status(&out) == SHOAL_OK)
+        put_on_screen(line, out.data);
+    line->shown_ns = now;
+    base_buf_fini(&out);
+}
+
+void cli_train_line_draw(struct cli_train_line *line, const struct train_master *master)
+{
+    uint64_t now = env_now_ns(line->cx->env);
+
+    line->stats = train_master_stats(master);
+    if (line->begun_ns == 0) {
+        line->begun_ns = line->shown_ns = now;
+        line->begun_progress = isfinite(line->stats.progress) ? line->stats.progress : 0;
+    }
+    if (cli_term_erases(line->cx) ? line->stats.tasks > 0
+                                  : now - line->shown_ns >= PLAIN_NS && !line->cx->json)
+        draw(line, now);
+}
+
+void cli_train_line_end(struct cli_train_line *line)
+{
+    if (line->drawn)
+        fputs("\r\033[K", line->cx->err);
+    fflush(line->cx->err);
+}
+
+/* ---- the end ---- */
+
+static void put_number(struct base_buf *out, const char *name, double value)
+{
+    base_buf_printf(out, ",\"%s\":", name);
+    base_json_f64(out, value);
+}
+
+static int print_json(const struct cli_context *cx, const struct cli_trained *t)
+{
+    const struct train_stats *s = &t->result.stats;
+    struct base_buf out;
+    uint32_t last = TRAIN_STALE_MAX;
+    int rc;
+
+    base_buf_init(&out, env_alloc(cx->env), 1 << 16);
+    base_buf_puts(&out, "{\"v\":1,\"app\":");
+    base_buf_json_string(&out, t->app->name);
+    base_buf_puts(&out, ",\"name\":");
+    base_buf_json_string(&out, t->name);
+    base_buf_puts(&out, ",\"objective\":");
+    base_buf_json_string(&out, t->app->objective);
+    put_number(&out, "value", s->value);
+    put_number(&out, "seconds", t->result.seconds);
+    put_number(&out, "load_seconds", t->result.load_seconds);
+    put_number(&out, "cpu_s", t->cpu_s);
+    put_number(&out, "units_per_s", (double)s->units / t->result.seconds);
+    base_buf_printf(&out,
+                    ",\"units\":%" PRIu64 ",\"clocks\":%" PRIu64 ",\"tasks\":%" PRIu64
+                    ",\"tasks_redone\":%" PRIu64 ",\"moves\":%" PRIu64,
+                    s->units, s->clocks, s->tasks, s->tasks_redone, s->moves);
+    put_number(&out, "max_pause_ms", (double)s->max_pause_ns * 1e-6);
+    put_number(&out, "task_s", (double)s->run_ns * 1e-9);
+    put_number(&out, "blocked_s", (double)s->wait_ns * 1e-9);
+    base_buf_printf(&out, ",\"workers\":%u,\"workers_lost\":%u,\"executors\":%u,\"staleness\":[",
+                    s->workers, s->workers_lost, s->executors);
+    while (last > 1 && s->stale[last - 1] == 0)
+        last--;
+    for (uint32_t i = 0; i < last; i++)
+        base_buf_printf(&out, "%s%" PRIu64, i > 0 ? "," : "", s->stale[i]);
+    base_buf_puts(&out, "],\"model\":");
+    if (t->model != NULL)
+        base_buf_json_string(&out, t->model);
+    else
+        base_buf_puts(&out, "null");
+    base_buf_puts(&out, "}\n");
+    rc = cli_print(cx, &out);
+    base_buf_fini(&out);
+    return rc;
+}
+
+static const char *s_of(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* What happened to the crew, when something did. */
+static void put_changes(struct base_buf *out, const struct train_stats *s)
+{
+    if (s->workers_lost > 0)
+        base_buf_printf(out, "%u worker%s lost, %" PRIu64 " task%s run again\n", s->workers_lost,
+                        s_of(s->workers_lost), s->tasks_redone, s_of(s->tasks_redone));
+    if (s->moves > 0)
+        base_buf_printf(out, "%" PRIu64 " move%s, longest pause %.1f ms\n", s->moves,
+                        s_of(s->moves), (double)s->max_pause_ns * 1e-6);
+}
+
+int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
+{
+    const struct train_stats *s = &t->result.stats;
+    char took[32], cpu[32], clocks[32];
+    struct base_buf out;
+    int rc;
+
+    if (cx->json)
+        return print_json(cx, t);
+    base_buf_init(&out, env_alloc(cx->env), 1 << 16);
+    base_buf_printf(&out, "%s: ", t->app->name);
+    if (isfinite(s->value))
+        base_buf_printf(&out, "%s %.6g ", t->app->objective, s->value);
+    base_buf_printf(&out, "after %s clock%s in %s (%s CPU), ",
+                    base_format_count(s->clocks, clocks, sizeof clocks), s_of(s->clocks),
+                    base_format_duration(t->result.seconds, took, sizeof took),
+                    base_format_duration(t->cpu_s, cpu, sizeof cpu));
+    cli_train_put_rate(&out, (double)s->units / t->result.seconds, t->app->units);
+    base_buf_puts(&out, "\n");
+    put_changes(&out, s);
+    if (t->model != NULL && t->app->score != NULL)
+        base_buf_printf(&out, "model: %s    use it: shoal predict %s DATA\n", t->model, t->model);
+    else if (t->model != NULL)
+        base_buf_printf(&out, "model: %s\n", t->model);
+    else if (t->app->save != NULL && cx->terminal)
+        base_buf_puts(&out, "no model was kept; --out FILE keeps one\n");
+    rc = cli_print(cx, &out);
+    base_buf_fini(&out);
+    return rc;
+}

@@ -1,0 +1,58 @@
+/* train_show.h - what `shoal train` shows: a line while it runs, words or JSON at the end. */
+#ifndef CLI_TRAIN_SHOW_H
+#define CLI_TRAIN_SHOW_H
+
+#include "cli/cli.h"
+#include "train/job.h"
+
+struct cli_train_line {
+    const struct cli_context *cx;
+    const shoal_app *app;
+    uint64_t begun_ns;     /* when tasks could run first; 0: not yet */
+    double begun_progress; /* then: not 0 after a resume */
+    double was_value;      /* a few seconds ago, for the arrow */
+    uint64_t was_ns, shown_ns;
+    struct train_stats stats; /* at the last look */
+    bool drawn;
+};
+
+/* On a terminal a first line appears at once: data are being read. */
+void cli_train_line_start(struct cli_train_line *line, const struct cli_context *cx,
+                          const shoal_app *app, const char *data);
+/* Called ten times a second. */
+void cli_train_line_draw(struct cli_train_line *line, const struct train_master *master);
+void cli_train_line_end(struct cli_train_line *line); /* erases it */
+
+/* What a line says. */
+struct cli_train_look {
+    const char *name, *objective, *units;
+    double value, progress, rate; /* NAN or 0: not known */
+    int trend;                    /* of the value: -1 falls, 1 rises */
+    uint32_t workers;
+    double stale, left_s; /* mean clocks behind; NAN: not known */
+};
+enum cli_train_bar { CLI_TRAIN_PLAIN, CLI_TRAIN_ASCII, CLI_TRAIN_BLOCKS };
+/* At most `width` columns: name, share done, bar, objective, rate, workers, staleness, time left.
+ * What does not fit is left out, the least important first. */
+void cli_train_line_format(const struct cli_train_look *look, enum cli_train_bar bar,
+                           unsigned width, struct base_buf *out);
+/* Seconds until the end, as progress went from `from` to `now` in elapsed_s; NAN: too early. */
+double cli_train_left(double from, double now, double elapsed_s);
+
+/* Parts for other views. */
+void cli_train_put_bar(struct base_buf *out, double share, unsigned columns, bool ascii);
+void cli_train_put_rate(struct base_buf *out, double rate, const char *units); /* 61.3 M tok/s */
+/* Eight heights between the least and the greatest; the last `columns` values. */
+void cli_train_put_spark(struct base_buf *out, const double *values, size_t count, size_t columns,
+                         bool ascii);
+double cli_train_mean_staleness(const uint64_t *counts, size_t count);
+
+struct cli_trained {
+    const shoal_app *app;
+    const char *name, *model;
+    struct train_job_result result;
+    double cpu_s;
+};
+int cli_train_print(const struct cli_context *cx, const struct cli_trained *t);
+
+#endif

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""`shoal train logreg` on a9a, as people run it: workers are killed, added and taken away while it trains and the model
+is the same, byte for byte; every loss learns; predictions, probabilities and what `eval` tells agree with each other.
+"""
+# ctest: fast timeout=120
+import json
+import lzma
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SHOAL = os.environ["SHOAL_BIN"]
+SLOW = 10 if os.environ.get("SHOAL_SANITIZE") else 1
+DATA = Path(os.environ["SHOAL_DATA"]) / "train" / "libsvm"
+FIELDS = ("app objective value seconds load_seconds cpu_s units_per_s units clocks tasks tasks_redone moves "
+          "max_pause_ms task_s blocked_s workers workers_lost executors staleness model").split()
+problems = []
+
+
+def check(holds, text):
+    if not holds:
+        problems.append(text)
+
+
+def shoal(*words, **options):
+    return subprocess.run([SHOAL, *words], capture_output=True, text=True, timeout=60 * SLOW, **options)
+
+
+def good(*words):
+    result = shoal(*words)
+    check(result.returncode == 0, f"{words}: exit {result.returncode}, {result.stderr}")
+    return result.stdout
+
+
+def job(name):
+    """What `shoal jobs` knows of it; None: not there (yet)."""
+    jobs = json.loads(good("jobs", "--json"))["jobs"]
+    return next((j for j in jobs if j["name"] == name and isinstance(j.get("status"), dict)), None)
+
+
+def wait_for(what, holds):
+    until = time.monotonic() + 30 * SLOW
+    while time.monotonic() < until:
+        if holds():
+            return True
+        time.sleep(0.02)
+    problems.append(f"waited in vain: {what}")
+    return False
+
+
+def workers_up(name):
+    found = job(name)
+    return [w for w in found["status"]["crew"] if w["state"] == "up"] if found else []
+
+
+def disturb(name):
+    """A worker killed in the middle, then more workers, then one."""
+    wait_for("a job with two workers at work",
+             lambda: len(workers_up(name)) == 2 and (job(name) or {"status": {"clocks": 0}})["status"]["clocks"] > 5)
+    victims = workers_up(name)
+    if victims:
+        os.kill(victims[0]["pid"], signal.SIGKILL)
+    wait_for("the loss", lambda: (job(name) or {"status": {"workers_lost": 1}})["status"]["workers_lost"] >= 1)
+    for workers in (3, 1):
+        good("scale", name, str(workers))
+        wait_for(f"{workers} workers", lambda: job(name) is None or len(workers_up(name)) == workers)
+
+
+def settings(*pairs):
+    return [word for pair in pairs for word in ("--set", pair)]
+
+
+def workers_die_come_and_go_and_the_model_is_the_same():
+    # A gap that is never reached, so that the number of epochs decides how long it takes.
+    words = ["train", "logreg", "a9a", *settings("loss=hinge", "tol=1e-12", f"epochs={400 // SLOW}"), "--staleness",
+             "0", "--threads", "1", "--json"]
+    quiet = json.loads(good(*words, "--workers", "1", "--out", "quiet.shoal"))
+    for field in FIELDS:
+        check(field in quiet, f"no field '{field}' in {quiet}")
+    check(quiet["app"] == "logreg" and quiet["objective"] == "objective" and quiet["units"] > 0, f"{quiet}")
+    child = subprocess.Popen([SHOAL, *words, "--workers", "2", "--name", "disturbed", "--out", "disturbed.shoal"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        disturb("disturbed")
+        out, err = child.communicate(timeout=90 * SLOW)
+    finally:
+        child.kill()
+    check(child.returncode == 0, f"disturbed: exit {child.returncode}, {err}")
+    if child.returncode != 0:
+        return
+    disturbed = json.loads(out)
+    check(disturbed["workers_lost"] == 1 and disturbed["moves"] > 0, f"{disturbed}")
+    check(disturbed["tasks"] == quiet["tasks"], f"{disturbed['tasks']} tasks, {quiet['tasks']} when quiet")
+    check(disturbed["value"] == quiet["value"], f"value {disturbed['value']}, {quiet['value']} when quiet")
+    check(Path("quiet.shoal").read_bytes() == Path("disturbed.shoal").read_bytes(), "the models differ")
+
+
+def every_loss_learns():
+    """Objectives of LIBLINEAR 2.3 with a tiny eps, and how far above it we may end."""
+    for pairs, least, above in (([], 10529.56, 1e-4), (["penalty=l1"], 10558.72, 2.3e-3),
+                                (["loss=hinge"], 11434.02, 1e-3), (["loss=squared_hinge"], 13742.40, 1e-4),
+                                (["loss=softmax"], None, 0), (["algorithm=newton", "bias=true"], None, 0),
+                                (["algorithm=sdca", "tol=0.001"], 10529.56, 1e-3), (["algorithm=sgd"], None, 0)):
+        told = json.loads(good("train", "logreg", "a9a", *settings(*pairs), "--workers", "2", "--threads", "1",
+                               "--json", "--out", "m.shoal"))
+        if least:
+            check(least * (1 - 1e-6) < told["value"] < least * (1 + above), f"{pairs}: objective {told['value']}")
+        same = json.loads(good("eval", "m.shoal", "a9a", "--json"))
+        check(abs(same["objective"] / told["value"] - 1) < 1e-4, f"{pairs}: {same['objective']} and {told['value']}")
+        test = json.loads(good("eval", "m.shoal", "a9a.t", "--json"))
+        check(0.84 < test["accuracy"] < 0.86 and test["rows"] == 16281, f"{pairs}: {test}")
+        check(("log_loss" in test) == ("hinge" not in "".join(pairs)), f"{pairs}: {test}")
+
+
+def predictions_and_what_eval_tells_agree():
+    good("train", "logreg", "a9a", "--set", "probabilities=true", "--out", "p.shoal")
+    told = json.loads(good("eval", "p.shoal", "a9a.t", "--json"))
+    known = [int(line.split()[0]) for line in Path("a9a.t").read_text().splitlines()]
+    said = [line.split() for line in good("predict", "p.shoal", "a9a.t").splitlines()]
+    check(len(said) == len(known), f"{len(said)} predictions of {len(known)}")
+    right = sum(int(s[0]) == k for s, k in zip(said, known)) / len(known)
+    loss = -sum(math.log(float(s[1 if k < 0 else 2])) for s, k in zip(said, known)) / len(known)
+    check(abs(right - told["accuracy"]) < 1e-9 and abs(loss - told["log_loss"]) < 1e-4,
+          f"told {told}, found {right} and {loss}")
+    check(all(abs(float(s[1]) + float(s[2]) - 1) < 1e-5 for s in said), "probabilities do not add up")
+
+
+def main():
+    if not (DATA / "a9a.xz").exists() or not (DATA / "a9a.t.xz").exists():
+        print(f"skipped: a9a is missing in {DATA}")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["XDG_RUNTIME_DIR"] = folder
+        for name in ("a9a", "a9a.t"):
+            Path(name).write_bytes(lzma.open(DATA / f"{name}.xz").read())
+        for test in (workers_die_come_and_go_and_the_model_is_the_same, every_loss_learns,
+                     predictions_and_what_eval_tells_agree):
+            test()
+        os.chdir("/")
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

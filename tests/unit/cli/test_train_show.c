@@ -1,0 +1,185 @@
+/* test_train_show.c - the line of a training run: what it says, what it leaves out where room is
+ * short, and that it never needs more columns than it was given. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/columns.h"
+#include "cli/train_show.h"
+#include <math.h>
+#include <string.h>
+
+static struct base_buf line;
+
+static struct cli_train_look full(void)
+{
+    return (struct cli_train_look){.name = "lda",
+                                   .objective = "perplexity",
+                                   .units = "tok",
+                                   .value = 1184.2,
+                                   .progress = 0.425,
+                                   .rate = 61.3e6,
+                                   .trend = -1,
+                                   .workers = 8,
+                                   .stale = 0.3,
+                                   .left_s = 250};
+}
+
+static const char *format(const struct cli_train_look *look, enum cli_train_bar bar, unsigned width)
+{
+    base_buf_fini(&line);
+    base_buf_init(&line, &base_alloc_libc, 4096);
+    cli_train_line_format(look, bar, width, &line);
+    assert_int_equal(base_buf_status(&line), SHOAL_OK);
+    return line.data;
+}
+
+static void a_line_says_how_far_how_good_how_fast_and_how_long(void **state)
+{
+    struct cli_train_look look = full();
+
+    (void)state;
+    assert_string_equal(format(&look, CLI_TRAIN_BLOCKS, 120),
+                        "lda   42% ████████▌              perplexity 1184.2 ↓   61.3 M tok/s   "
+                        "8 workers   stale 0.3   4m10s left");
+    assert_string_equal(format(&look, CLI_TRAIN_ASCII, 120),
+                        "lda   42% ########............   perplexity 1184.2   61.3 M tok/s   "
+                        "8 workers   stale 0.3   4m10s left");
+    assert_string_equal(format(&look, CLI_TRAIN_PLAIN, UINT32_MAX),
+                        "lda   42%   perplexity 1184.2   61.3 M tok/s   8 workers   stale 0.3   "
+                        "4m10s left");
+}
+
+static void what_is_not_known_is_not_said(void **state)
+{
+    struct cli_train_look look = {.name = "mf",
+                                  .objective = "rmse",
+                                  .units = "ratings",
+                                  .value = (double)NAN,
+                                  .progress = (double)NAN,
+                                  .workers = 1,
+                                  .stale = (double)NAN,
+                                  .left_s = (double)NAN};
+
+    (void)state;
+    assert_string_equal(format(&look, CLI_TRAIN_BLOCKS, 120), "mf   1 worker");
+}
+
+static void where_room_is_short_the_least_important_parts_go_first(void **state)
+{
+    struct cli_train_look look = full();
+
+    (void)state;
+    assert_string_equal(format(&look, CLI_TRAIN_ASCII, 92),
+                        "lda   42% ########............   perplexity 1184.2   61.3 M tok/s   "
+                        "8 workers   4m10s left");
+    assert_string_equal(format(&look, CLI_TRAIN_ASCII, 79),
+                        "lda   42% ########............   perplexity 1184.2   61.3 M tok/s   "
+                        "4m10s left");
+    assert_string_equal(format(&look, CLI_TRAIN_ASCII, 64),
+                        "lda   42% ########............   perplexity 1184.2   4m10s left");
+    assert_string_equal(format(&look, CLI_TRAIN_ASCII, 45),
+                        "lda   42%   perplexity 1184.2   4m10s left");
+    assert_string_equal(format(&look, CLI_TRAIN_ASCII, 30), "lda   42%   perplexity 1184.2");
+    assert_string_equal(format(&look, CLI_TRAIN_ASCII, 10), "lda   42%");
+    assert_string_equal(format(&look, CLI_TRAIN_ASCII, 2), "ld");
+}
+
+static void a_line_is_never_wider_than_it_may_be(void **state)
+{
+    struct cli_train_look look = full();
+
+    (void)state;
+    for (double progress = -0.5; progress < 1.6; progress += 0.037)
+        for (unsigned width = 1; width < 130; width++)
+            for (int bar = CLI_TRAIN_PLAIN; bar <= CLI_TRAIN_BLOCKS; bar++) {
+                look.progress = progress;
+                format(&look, (enum cli_train_bar)bar, width);
+                assert_true(cli_columns_width(line.data) <= width);
+                for (size_t i = 0; i < line.size && bar != CLI_TRAIN_BLOCKS; i++)
+                    assert_true(line.data[i] >= ' ' && line.data[i] < 127);
+            }
+}
+
+static const char *rate(double value)
+{
+    base_buf_fini(&line);
+    base_buf_init(&line, &base_alloc_libc, 4096);
+    cli_train_put_rate(&line, value, "rows");
+    return line.data;
+}
+
+static void rates_have_three_digits_and_a_unit(void **state)
+{
+    (void)state;
+    assert_string_equal(rate(0), "0 rows/s");
+    assert_string_equal(rate(12.34), "12.3 rows/s");
+    assert_string_equal(rate(999.6), "1 k rows/s");
+    assert_string_equal(rate(61.34e6), "61.3 M rows/s");
+    assert_string_equal(rate(5e18), "5e+06 T rows/s");
+}
+
+static const char *spark(const double *values, size_t count, size_t columns, bool ascii)
+{
+    base_buf_fini(&line);
+    base_buf_init(&line, &base_alloc_libc, 4096);
+    base_buf_puts(&line, "");
+    cli_train_put_spark(&line, values, count, columns, ascii);
+    return line.data;
+}
+
+static void a_history_is_drawn_between_its_least_and_greatest(void **state)
+{
+    const double falling[] = {8, 7, 6, 5, 4, 3, 2, 1}, flat[] = {3, 3, 3};
+    const double odd[] = {(double)NAN, 1, (double)INFINITY, 2};
+
+    (void)state;
+    assert_string_equal(spark(falling, 8, 20, false), "█▇▆▅▄▃▂▁");
+    assert_string_equal(spark(falling, 8, 3, false), "█▄▁"); /* the last ones */
+    assert_string_equal(spark(flat, 3, 20, false), "▁▁▁");
+    assert_string_equal(spark(odd, 4, 20, false), "█▁██");
+    assert_string_equal(spark(falling, 0, 20, false), "");
+    assert_string_equal(spark(falling, 8, 20, true), "^^=--.__");
+}
+
+static void time_left_follows_what_was_done_since_the_beginning(void **state)
+{
+    (void)state;
+    assert_true(fabs(cli_train_left(0, 0.25, 10) - 30) < 1e-9);
+    assert_true(fabs(cli_train_left(0.5, 0.75, 10) - 10) < 1e-9); /* after a resume */
+    assert_true(isnan(cli_train_left(0, 0, 10)));
+    assert_true(isnan(cli_train_left(0, 0.5, 0.2))); /* too early to tell */
+    assert_true(isnan(cli_train_left(0, 1, 10)));
+    assert_true(isnan(cli_train_left(0, (double)NAN, 10)));
+    assert_true(isnan(cli_train_left(0.5, 0.4, 10)));
+}
+
+static void staleness_is_a_mean_over_tasks(void **state)
+{
+    const uint64_t counts[] = {6, 2, 2}, none[] = {0, 0};
+
+    (void)state;
+    assert_true(fabs(cli_train_mean_staleness(counts, 3) - 0.6) < 1e-12);
+    assert_true(isnan(cli_train_mean_staleness(none, 2)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_says_how_far_how_good_how_fast_and_how_long),
+        cmocka_unit_test(what_is_not_known_is_not_said),
+        cmocka_unit_test(where_room_is_short_the_least_important_parts_go_first),
+        cmocka_unit_test(a_line_is_never_wider_than_it_may_be),
+        cmocka_unit_test(rates_have_three_digits_and_a_unit),
+        cmocka_unit_test(a_history_is_drawn_between_its_least_and_greatest),
+        cmocka_unit_test(time_left_follows_what_was_done_since_the_beginning),
+        cmocka_unit_test(staleness_is_a_mean_over_tasks),
+    };
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+
+    base_buf_fini(&line);
+    return rc;
+}
