@@ -108,7 +108,7 @@ static inline struct mf_kept_parts mf_kept_parts(struct mf_kept *kept)
 
     p.user_slot = (uint32_t *)(kept + 1);
     p.item_slot = p.user_slot + kept->users;
-    p.user_bias = (float *)(p.item_slot + kept->items);
+    p.user_bias = (void *)(p.item_slot + kept->items);
     p.item_bias = p.user_bias + kept->users;
     p.user_names = (char *)(p.item_bias + kept->items);
     p.item_names = p.user_names + kept->user_names_size;

@@ -171,6 +171,15 @@ static bool tick(void *ctx, const struct train_master *master)
     return !atomic_load_explicit(cli_interrupt_flag(), memory_order_relaxed);
 }
 
+/* Address space for the job: it may be backed by swap, so several times the memory there is. */
+static size_t memory_max(size_t least)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+    size_t most = pages > 0 && size > 0 ? 4 * (size_t)pages * (size_t)size : 0;
+
+    return most > least ? most : least;
+}
+
 static double cpu_seconds(int who)
 {
     struct rusage used;
@@ -319,6 +328,8 @@ static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
     if (st == SHOAL_OK && folder >= 0)
         remove_checkpoints(folder);
     trained->cpu_s = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);
+    opts->checkpoint.log = NULL;
+    opts->ctx = NULL;
 out:
     if (folder >= 0)
         close(folder);
@@ -356,6 +367,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     opts.threads =
         v->threads > 0 ? (uint32_t)v->threads : (cores + opts.workers - 1) / opts.workers;
     opts.seed = v->seed;
+    opts.memory_max = memory_max(opts.memory_max);
     opts.pid = getpid();
     opts.address = v->listen;
     opts.model = v->out;

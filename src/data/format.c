@@ -90,9 +90,11 @@ static char *put_f32(char *to, float value)
     double v = (double)value;
     int whole = v >= 1 ? data_format_count((uint64_t)v) : 0;
 
-    if (whole == 0)
-        for (double x = v; x < 0.1; x *= 10)
-            whole--;
+    double first = v;
+    while (whole <= 0 && first < 0.1) {
+        first *= 10;
+        whole--;
+    }
     for (int digits = 6; digits <= 9; digits++) {
         int places = digits - whole;
         double scaled = places >= 0 ? v * data_number_powers[places] + 0.5 : v;

@@ -70,12 +70,12 @@ static inline char *data_format_fixed(char *to, uint64_t n, int places)
 
     for (int i = 0; i < places; i++)
         one *= 10;
+    uint64_t rest = n % one;
     to = data_format_u64(to, n / one);
-    n %= one;
-    if (n == 0)
+    if (rest == 0)
         return to;
     *to++ = '.';
-    to = data_format_digits(to, n, places);
+    to = data_format_digits(to, rest, places);
     while (to[-1] == '0')
         to--;
     return to;

@@ -19,8 +19,10 @@ double data_draw_log2(double x)
     int whole = 0;
 
     shoal_assert(x >= 1);
-    for (; x >= 2; x *= 0.5)
+    while (x >= 2) {
+        x *= 0.5;
         whole++;
+    }
     double t = (x - 1) / (x + 1), power = t, sum = 0;
     for (int k = 1; k < 29; k += 2) {
         sum += power / k;

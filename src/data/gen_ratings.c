@@ -338,8 +338,9 @@ static char *put_stars(char *to, float value)
     *to++ = (char)('0' + halves / 2);
     if (halves % 2 == 0)
         return to;
-    memcpy(to, ".5", 2);
-    return to + 2;
+    *to++ = '.';
+    *to++ = '5';
+    return to;
 }
 
 static char *put_value(char *to, float value)

@@ -15,6 +15,7 @@
  * Tests: tests/unit/data/test_gen.c. */
 #include "data/gen.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "data/format.h"
 #include "data/gen_draw.h"
@@ -240,9 +241,10 @@ static void insertion_sort(uint64_t *entry, uint32_t count)
 /* Scattered columns are spread evenly, so buckets of one column on average nearly sort them. */
 static uint64_t *sort_entries(const struct data_gen_sparse *gen, struct scratch *s, uint32_t count)
 {
-    uint64_t factor = ((uint64_t)count << 32) / gen->opts.columns;
     uint32_t sum = 0;
 
+    shoal_assert(gen->opts.columns > 0);
+    uint64_t factor = ((uint64_t)count << 32) / gen->opts.columns;
     if (count <= INSERTION_MAX) {
         insertion_sort(s->entry, count);
         return s->entry;
@@ -441,8 +443,9 @@ static char *put_entry(char *to, uint32_t index, uint32_t units)
         *to++ = '1';
         return to;
     }
-    memcpy(to, "0.", 2);
-    to = data_format_digits(to + 2, units, PLACES);
+    *to++ = '0';
+    *to++ = '.';
+    to = data_format_digits(to, units, PLACES);
     while (to[-1] == '0')
         to--;
     return to;

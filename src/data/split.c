@@ -137,7 +137,7 @@ static void copy_row(const struct data_svm *svm, uint64_t row, struct data_svm *
     if (count > 0) {
         memcpy((uint32_t *)(uintptr_t)out->x.index + to, x->index + from,
                (size_t)count * sizeof *x->index);
-        if (x->value != NULL)
+        if (x->value != NULL && out->x.value != NULL)
             memcpy((float *)(uintptr_t)out->x.value + to, x->value + from,
                    (size_t)count * sizeof *x->value);
     }

@@ -164,7 +164,7 @@ static void write_head(const struct num_mf_cut *cut, uint32_t executor, void *da
         cut->view == NUM_MF_ITEMS ? cut->plan->item_count : cut->plan->user_count;
     uint64_t at = head.rate + round8(cut->rows * sizeof(float));
     struct part *part = (struct part *)((char *)data + sizeof head);
-    float *rate = (float *)((char *)data + head.rate);
+    float *rate = (void *)((char *)data + head.rate);
 
     memcpy(data, &head, sizeof head);
     for (uint32_t r = 0; r < cut->rows; r++)
@@ -250,7 +250,7 @@ uint32_t num_mf_data_blocks(const void *data)
 
 const float *num_mf_data_rates(const void *data)
 {
-    return (const float *)((const char *)data + ((const struct head *)data)->rate);
+    return (const void *)((const char *)data + ((const struct head *)data)->rate);
 }
 
 struct num_mf_block num_mf_block(const void *data, uint32_t index)

@@ -307,7 +307,7 @@ shoal_status train_box_table(struct train_box *box, const shoal_table_opts *opts
         t.shards > BOX_SHARDS_MAX - box->head->shard_count)
         return base_err(err, SHOAL_E_LIMIT, "table '%s': %llu shards", name,
                         (unsigned long long)shards);
-    for (int b = 0; b <= opts->held; b++) {
+    for (int b = 0; b < (opts->held ? 2 : 1); b++) {
         t.data_at[b] = box_take(box, size, size >= BOX_HUGE ? BOX_HUGE : BOX_ALIGN);
         if (t.data_at[b] == 0)
             return base_err_nomem(err, "making a table");
@@ -505,8 +505,8 @@ bool box_factor_next(const char *bytes, uint64_t size, uint64_t rows, uint64_t *
         return false;
     out->count = f->count;
     out->u = (const float *)(f + 1);
-    out->index = (const uint32_t *)(out->u + rows);
-    out->value = (const float *)(out->index + f->count);
+    out->index = (const void *)(out->u + rows);
+    out->value = (const void *)(out->index + f->count);
     *at += whole;
     return true;
 }

@@ -811,9 +811,9 @@ static void fold_resume(struct train_box *box, const struct shard_view *v)
         return;
     for (uint32_t i = 0; executor < box->executor_count && i < 2; i++) {
         struct box_outbox *outbox = &box->executors[executor].outbox[i];
-        struct box_list *lists;
+        struct box_list *lists = NULL;
         if (atomic_load_explicit(&outbox->number, memory_order_acquire) == number &&
-            outbox_wants(box, v, executor, outbox, &lists) == number)
+            outbox_wants(box, v, executor, outbox, &lists) == number && lists != NULL)
             (void)fold_rest(box, v, lists);
     }
     atomic_store_explicit(&shard->active, 0, memory_order_relaxed);

@@ -30,7 +30,7 @@ struct train_job_opts {
 #define TRAIN_JOB_OPTS_INIT                                                              \
     {                                                                                    \
         .settings = "", .workers = 1, .threads = 1, .seed = 1, .address = "127.0.0.1:0", \
-        .memory_max = (size_t)1 << 40, .tick_ms = 100                                    \
+        .memory_max = (size_t)1 << 38, .tick_ms = 100                                    \
     }
 
 struct train_job_result {

@@ -29,6 +29,7 @@ void master_mark(struct train_master *m, uint32_t executor)
 
 static struct train_task_spec *task_at(const struct master_executor *e, uint64_t number)
 {
+    shoal_assert(e->capacity > 0);
     return &e->queue[number % e->capacity];
 }
 

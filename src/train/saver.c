@@ -166,10 +166,11 @@ static void copied(void *ctx)
     s->step = WRITE;
     if (!s->taken_last)
         release(s);
-    if (s->status == SHOAL_OK)
-        s->status = env_pool_run(s->pool, write_work, written, s);
-    if (s->status == SHOAL_OK)
-        return;
+    if (s->status == SHOAL_OK) {
+        if (env_pool_run(s->pool, write_work, written, s) == SHOAL_OK)
+            return; /* status and err are the thread's now */
+        base_err_nomem(&s->err, "writing a checkpoint");
+    }
     failed(s);
     ended(s);
 }
@@ -194,11 +195,9 @@ static void take(struct train_saver *s)
     env_timer_stop(&s->last);
     base_buf_clear(&s->driver);
     saved_pack(s->m, &s->driver);
-    s->status = base_buf_status(&s->driver);
-    if (s->status == SHOAL_OK)
-        s->status = env_pool_run(s->pool, copy_work, copied, s);
-    if (s->status == SHOAL_OK)
-        return;
+    if (base_buf_status(&s->driver) == SHOAL_OK &&
+        env_pool_run(s->pool, copy_work, copied, s) == SHOAL_OK)
+        return; /* status and err are the thread's now */
     base_err_nomem(&s->err, "taking a checkpoint");
     s->step = WRITE;
     if (!s->taken_last)

@@ -25,7 +25,7 @@ enum {
 
 struct rotation_options {
     uint64_t clocks;
-    bool clash; /* all want block 0, in no order, and add 1 to it */
+    bool clash; /* all want block 0, then 1, in no order, two tasks ahead, and add 1 to it */
 };
 
 struct rotation_driver {
@@ -128,14 +128,14 @@ static shoal_status rotation_next(shoal_driver *driver, uint32_t e, shoal_err *e
     struct rotation_driver *d = shoal_driver_state(driver);
     uint64_t clock = d->issued[e];
 
-    if (clock == o->clocks || d->done[e] < clock ||
+    if (clock == o->clocks || d->done[e] + o->clash < clock ||
         (!o->clash && d->done[(e + 1) % TURNERS] < clock))
         return SHOAL_OK;
     shoal_dispatch task = {.executor = e,
                            .clock = clock,
                            .ends_clock = true,
                            .holds = true,
-                           .hold_shard = o->clash ? 0 : (uint32_t)((e + clock) % TURNERS),
+                           .hold_shard = (uint32_t)(o->clash ? clock % 2 : (e + clock) % TURNERS),
                            .arg = &clock,
                            .arg_size = sizeof clock};
     d->issued[e]++;
@@ -146,8 +146,8 @@ static shoal_status rotation_start(shoal_driver *driver, shoal_err *err)
 {
     shoal_status st = SHOAL_OK;
 
-    for (uint32_t e = 0; e < TURNERS && st == SHOAL_OK; e++)
-        st = rotation_next(driver, e, err);
+    for (uint32_t e = 0; e < 2 * TURNERS && st == SHOAL_OK; e++)
+        st = rotation_next(driver, e % TURNERS, err); /* the second time for those who run ahead */
     return st;
 }
 

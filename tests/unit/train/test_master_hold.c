@@ -105,6 +105,7 @@ static const char *clash(struct cluster *c, uint64_t seed)
     c->scale_mean_s = seed % 4 == 1 ? 0.02 : 0;
     c->workers_max = 4;
     c->staleness = (uint32_t)(seed % 4);
+    c->lock_mean_s = seed % 2 ? 1e-3 : 0;
     c->net.delay_mean_s = 1e-4;
     cluster_begin(c, seed);
     cluster_run(c, &ROTATION, "clocks=15\nclash=true", 100000);
@@ -112,11 +113,15 @@ static const char *clash(struct cluster *c, uint64_t seed)
         return "it did not end";
     if (c->status != SHOAL_OK)
         return c->err.message;
-    const float *rows = train_box_shard(train_master_box(c->master), 0, 0, NULL, NULL);
-    for (int i = 0; i < TURN_BLOCK; i++)
-        if (rows[i] != (float)(i + TURNERS * 15))
-            return sim_wrong("%g in place of %d: tasks are lost", (double)rows[i],
-                             i + TURNERS * 15);
+    for (uint32_t s = 0; s < 2; s++) {
+        const float *rows = train_box_shard(train_master_box(c->master), 0, s, NULL, NULL);
+        for (uint32_t i = 0; i < TURN_BLOCK; i++) {
+            float expected = (float)(s * TURN_BLOCK + i + TURNERS * (8 - s));
+            if (rows[i] != expected)
+                return sim_wrong("%g in place of %g: tasks are lost", (double)rows[i],
+                                 (double)expected);
+        }
+    }
     return NULL;
 }
 

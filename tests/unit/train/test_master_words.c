@@ -610,6 +610,9 @@ static void an_executor_that_is_there_is_not_adopted_again(void **state)
     boss_run_one(&b);
     size = boss_adopt_bytes(&b, 4, 8, bytes, sizeof bytes);
     boss_is_refused(&b, TRAIN_ADOPT, bytes, size);
+    boss_begin(&b, 1);
+    boss_set_up(&b, 4, 7); /* nor when nothing has run yet */
+    boss_is_refused(&b, TRAIN_ADOPT, bytes, size);
 }
 
 /* The second task waits for home's word on the first. */
