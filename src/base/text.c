@@ -429,3 +429,39 @@ const char *base_nearest(const char *word, const char *const *names, size_t coun
     }
     return best;
 }
+
+/* UTF-16 begins with a mark, or has every other byte of its ASCII zero. */
+static bool is_utf16(const char *b, size_t size)
+{
+    if (size >= 2 && (memcmp(b, "\xff\xfe", 2) == 0 || memcmp(b, "\xfe\xff", 2) == 0))
+        return true;
+    return size >= 4 && (b[0] == 0) != (b[1] == 0) && (b[0] == 0) == (b[2] == 0) &&
+           (b[1] == 0) == (b[3] == 0);
+}
+
+const char *base_packed(const char *bytes, size_t size, const char **out_unpack)
+{
+    static const struct {
+        const char *magic;
+        size_t size;
+        const char *what, *unpack;
+    } rows[] = {
+        {"\x1f\x8b", 2, "a file compressed with gzip", "gzip -dc"},
+        {"BZh", 3, "a file compressed with bzip2", "bzip2 -dc"},
+        {"\xfd"
+         "7zXZ",
+         5, "a file compressed with xz", "xz -dc"},
+        {"\x28\xb5\x2f\xfd", 4, "a file compressed with zstd", "zstd -dc"},
+    };
+
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        if (size >= rows[i].size && memcmp(bytes, rows[i].magic, rows[i].size) == 0) {
+            *out_unpack = rows[i].unpack;
+            return rows[i].what;
+        }
+    }
+    if (!is_utf16(bytes, size))
+        return NULL;
+    *out_unpack = "iconv -f UTF-16 -t UTF-8";
+    return "UTF-16 text";
+}

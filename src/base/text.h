@@ -24,6 +24,11 @@ const char *base_format_duration(double seconds, char *buf, size_t size);
 /* 12,345,678 with separators. Returns buf. */
 const char *base_format_count(uint64_t n, char *buf, size_t size);
 
+/* What the first bytes of a file say it is when it is not plain text ("a file compressed with gzip",
+ * "UTF-16 text"), and the command that makes text of it. NULL: nothing of the kind. Six bytes are
+ * enough. */
+const char *base_packed(const char *bytes, size_t size, const char **out_unpack);
+
 /* Edit distance with transpositions, for "did you mean". */
 size_t base_edit_distance(const char *a, const char *b);
 /* The closest of `count` names when it is close enough to be worth offering, else NULL. */

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,47 +84,15 @@ static uint64_t count_lines(const char *text, const char *end)
 
 /* ---- what is not text ---- */
 
-static bool starts(const struct data_blocks *blocks, const char *magic, size_t size)
+static bool starts(const struct data_blocks *blocks, const char *mark, size_t size)
 {
-    return blocks->used >= size && memcmp(blocks->buf, magic, size) == 0;
-}
-
-/* UTF-16 begins with a mark, or has every other byte of its ASCII zero. */
-static bool is_utf16(const struct data_blocks *blocks)
-{
-    const char *b = blocks->buf;
-
-    if (starts(blocks, "\xff\xfe", 2) || starts(blocks, "\xfe\xff", 2))
-        return true;
-    return blocks->used >= 4 && (b[0] == 0) != (b[1] == 0) && (b[0] == 0) == (b[2] == 0) &&
-           (b[1] == 0) == (b[3] == 0);
+    return blocks->used >= size && memcmp(blocks->buf, mark, size) == 0;
 }
 
 static shoal_status check_start(const struct data_blocks *blocks, shoal_err *err)
 {
-    static const struct {
-        const char *magic;
-        size_t size;
-        const char *what, *unpack;
-    } rows[] = {
-        {"\x1f\x8b", 2, "a file compressed with gzip", "gzip -dc"},
-        {"BZh", 3, "a file compressed with bzip2", "bzip2 -dc"},
-        {"\xfd"
-         "7zXZ",
-         5, "a file compressed with xz", "xz -dc"},
-        {"\x28\xb5\x2f\xfd", 4, "a file compressed with zstd", "zstd -dc"},
-    };
-    const char *what = NULL, *unpack = NULL;
+    const char *unpack, *what = base_packed(blocks->buf, blocks->used, &unpack);
 
-    for (size_t i = 0; i < BASE_COUNT(rows); i++)
-        if (starts(blocks, rows[i].magic, rows[i].size)) {
-            what = rows[i].what;
-            unpack = rows[i].unpack;
-        }
-    if (what == NULL && is_utf16(blocks)) {
-        what = "UTF-16 text";
-        unpack = "iconv -f UTF-16 -t UTF-8";
-    }
     if (what == NULL)
         return SHOAL_OK;
     data_blocks_bad(blocks, 1, 0, err, "expected plain text, found %s", what);

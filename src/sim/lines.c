@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "base/text.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,43 +74,6 @@ static bool starts(const struct sim_lines *lines, const char *magic, size_t size
     return lines->end >= size && memcmp(lines->buf, magic, size) == 0;
 }
 
-/* UTF-16 begins with a mark, or has every other byte of its ASCII zero. */
-static bool is_utf16(const struct sim_lines *lines)
-{
-    const char *b = lines->buf;
-
-    if (starts(lines, "\xff\xfe", 2) || starts(lines, "\xfe\xff", 2))
-        return true;
-    return lines->end >= 4 && (b[0] == 0) != (b[1] == 0) && (b[0] == 0) == (b[2] == 0) &&
-           (b[1] == 0) == (b[3] == 0);
-}
-
-static void find_packing(struct sim_lines *lines)
-{
-    static const struct {
-        const char *magic;
-        size_t size;
-        const char *what, *unpack;
-    } rows[] = {
-        {"\x1f\x8b", 2, "a file compressed with gzip", "gzip -dc"},
-        {"BZh", 3, "a file compressed with bzip2", "bzip2 -dc"},
-        {"\xfd"
-         "7zXZ",
-         5, "a file compressed with xz", "xz -dc"},
-        {"\x28\xb5\x2f\xfd", 4, "a file compressed with zstd", "zstd -dc"},
-    };
-
-    for (size_t i = 0; i < BASE_COUNT(rows); i++)
-        if (starts(lines, rows[i].magic, rows[i].size)) {
-            lines->packed = rows[i].what;
-            lines->unpack = rows[i].unpack;
-        }
-    if (lines->packed == NULL && is_utf16(lines)) {
-        lines->packed = "UTF-16 text";
-        lines->unpack = "iconv -f UTF-16 -t UTF-8";
-    }
-}
-
 shoal_status sim_lines_open(shoal_env *env, const char *what, const char *path,
                             struct sim_lines *lines, shoal_err *err)
 {
@@ -128,7 +92,7 @@ shoal_status sim_lines_open(shoal_env *env, const char *what, const char *path,
     }
     if (starts(lines, "\xef\xbb\xbf", 3))
         lines->start = 3;
-    find_packing(lines);
+    lines->packed = base_packed(lines->buf, lines->end, &lines->unpack);
     return SHOAL_OK;
 }
 
