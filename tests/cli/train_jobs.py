@@ -1,0 +1,61 @@
+"""Real training jobs, for tests: run, watched, disturbed. What does not hold is kept in `problems`."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+SHOAL = os.environ["SHOAL_BIN"]
+SLOW = 10 if os.environ.get("SHOAL_SANITIZE") else 1
+FIELDS = ("app objective value seconds load_seconds cpu_s units_per_s units clocks tasks tasks_redone moves "
+          "max_pause_ms task_s blocked_s workers workers_lost executors staleness model").split()
+problems = []
+
+
+def check(holds, text):
+    if not holds:
+        problems.append(text)
+
+
+def shoal(*words, **options):
+    return subprocess.run([SHOAL, *words], capture_output=True, text=True, timeout=60 * SLOW, **options)
+
+
+def good(*words):
+    result = shoal(*words)
+    check(result.returncode == 0, f"{words}: exit {result.returncode}, {result.stderr}")
+    return result.stdout
+
+
+def job(name):
+    """What `shoal jobs` knows of it; None: not there (yet)."""
+    jobs = json.loads(good("jobs", "--json"))["jobs"]
+    return next((j for j in jobs if j["name"] == name and isinstance(j.get("status"), dict)), None)
+
+
+def wait_for(what, holds):
+    until = time.monotonic() + 30 * SLOW
+    while time.monotonic() < until:
+        if holds():
+            return True
+        time.sleep(0.02)
+    problems.append(f"waited in vain: {what}")
+    return False
+
+
+def workers_up(name):
+    found = job(name)
+    return [w for w in found["status"]["crew"] if w["state"] == "up"] if found else []
+
+
+def disturb(name, scales):
+    """A worker killed in the middle, then other numbers of workers."""
+    wait_for("a job with two workers at work",
+             lambda: len(workers_up(name)) == 2 and (job(name) or {"status": {"clocks": 0}})["status"]["clocks"] > 5)
+    victims = workers_up(name)
+    if victims:
+        os.kill(victims[0]["pid"], signal.SIGKILL)
+    wait_for("the loss", lambda: (job(name) or {"status": {"workers_lost": 1}})["status"]["workers_lost"] >= 1)
+    for workers in scales:
+        good("scale", name, str(workers))
+        wait_for(f"{workers} workers", lambda: job(name) is None or len(workers_up(name)) == workers)
