@@ -353,20 +353,20 @@ enum factor_do { FACTOR_SAVE, FACTOR_ADD, FACTOR_RESTORE };
 INLINE UNSEEN void factor_walk(const struct rows_job *job, const struct factor_view *f,
                                const float *u, const struct factor_step *s, enum factor_do what)
 {
-    float *undo = job->undo;
+    uint64_t k = 0; /* of the undo, which only adding does without */
 
     for (uint64_t r = s->row; r < s->row_end; r++) {
         float *row = job->data + r * job->width;
-        for (uint32_t i = s->entry; i < s->entry_end; i++, undo++) {
+        for (uint32_t i = s->entry; i < s->entry_end; i++, k++) {
             uint32_t column = f->index[i];
             if (column >= job->width)
                 continue;
             if (what == FACTOR_SAVE)
-                *undo = row[column];
+                job->undo[k] = row[column];
             else if (what == FACTOR_ADD)
                 row[column] += u[r] * f->value[i];
             else
-                row[column] = *undo;
+                row[column] = job->undo[k];
         }
     }
 }

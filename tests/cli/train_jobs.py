@@ -57,5 +57,6 @@ def disturb(name, scales):
         os.kill(victims[0]["pid"], signal.SIGKILL)
     wait_for("the loss", lambda: (job(name) or {"status": {"workers_lost": 1}})["status"]["workers_lost"] >= 1)
     for workers in scales:
-        good("scale", name, str(workers))
+        result = shoal("scale", name, str(workers))
+        check(result.returncode == 0 or job(name) is None, f"scale to {workers}: {result.stderr}")
         wait_for(f"{workers} workers", lambda: job(name) is None or len(workers_up(name)) == workers)
