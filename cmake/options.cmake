@@ -15,6 +15,7 @@ set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g" CACHE STRING "" FORCE)
 set(SHOAL_SANITIZE "" CACHE STRING "Sanitizers, such as 'address,undefined' or 'thread'")
 option(SHOAL_COVERAGE "Count executed lines (gcov)" OFF)
 option(SHOAL_FUZZ "Build tests/fuzz as libFuzzer binaries; needs clang" OFF)
+option(SHOAL_UCX "Transport over UCX ('ucx://' addresses); needs its headers" OFF)
 option(SHOAL_WERROR "Warnings are errors" OFF)
 
 add_library(shoal_options INTERFACE)

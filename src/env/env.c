@@ -32,6 +32,11 @@ uint32_t env_cpu_count(shoal_env *env)
     return env->ops->cpu_count(env);
 }
 
+uint64_t env_memory_left(shoal_env *env, bool own)
+{
+    return env->ops->memory_left != NULL ? env->ops->memory_left(env, own) : UINT64_MAX;
+}
+
 shoal_status env_open(shoal_env *env, const char *path, struct env_file **out_file, shoal_err *err)
 {
     return env->ops->open(env, path, out_file, err);
@@ -91,6 +96,11 @@ static shoal_status append_all(struct env_file *file, const char *path, struct b
         if (size == 0)
             return SHOAL_OK;
     }
+}
+
+bool env_is_private(struct env_file *file)
+{
+    return file->env->ops->is_private == NULL || file->env->ops->is_private(file);
 }
 
 shoal_status env_read_whole(shoal_env *env, const char *path, struct base_buf *out, shoal_err *err)

@@ -22,10 +22,11 @@ struct env_out {
 };
 
 struct env_ops {
-    uint64_t (*now_ns)(shoal_env *env);    /* monotonic; any thread */
-    double (*wall_s)(shoal_env *env);      /* seconds since 1970 UTC */
-    double (*cpu_s)(shoal_env *env);       /* CPU seconds of the calling thread */
-    uint32_t (*cpu_count)(shoal_env *env); /* at least 1 */
+    uint64_t (*now_ns)(shoal_env *env);                /* monotonic; any thread */
+    double (*wall_s)(shoal_env *env);                  /* seconds since 1970 UTC */
+    double (*cpu_s)(shoal_env *env);                   /* CPU seconds of the calling thread */
+    uint32_t (*cpu_count)(shoal_env *env);             /* at least 1 */
+    uint64_t (*memory_left)(shoal_env *env, bool own); /* NULL: no end of it */
     shoal_status (*open)(shoal_env *env, const char *path, struct env_file **out_file,
                          shoal_err *err);
     shoal_status (*read)(struct env_file *file, void *buf, size_t size, size_t *out_size,
@@ -34,6 +35,7 @@ struct env_ops {
     shoal_status (*read_at)(struct env_file *file, uint64_t offset, void *buf, size_t size,
                             size_t *out_size, shoal_err *err);
     shoal_status (*size)(struct env_file *file, uint64_t *out_size, shoal_err *err);
+    bool (*is_private)(struct env_file *file); /* NULL: all are */
     void (*close)(struct env_file *file);
     shoal_status (*create)(shoal_env *env, const char *path, struct env_out **out, shoal_err *err);
     shoal_status (*append)(struct env_out *out, const void *bytes, size_t size, shoal_err *err);
@@ -50,10 +52,13 @@ struct env_ops {
     const struct env_loop_ops *loops; /* events, connections, processes: see loop.h */
 };
 
+struct env_spill;
+
 struct shoal_env {
     const struct env_ops *ops;
     const struct base_alloc *alloc; /* where all memory comes from; tests replace it */
     uint64_t seed;
+    struct env_spill *spill; /* see spill.h; NULL: memory is memory */
 };
 
 static inline const struct base_alloc *env_alloc(const shoal_env *env)
@@ -65,6 +70,15 @@ uint64_t env_now_ns(shoal_env *env);
 double env_wall_s(shoal_env *env);
 double env_cpu_s(shoal_env *env);
 uint32_t env_cpu_count(shoal_env *env);
+/* Bytes that this process can still take, for itself (`own`) or shared with others, before the system
+ * would refuse or kill it; UINT64_MAX: no limit is known. A guess: others take memory, too. */
+uint64_t env_memory_left(shoal_env *env, bool own);
+/* From here on the env's allocator refuses a block of at least ENV_GUARD_MIN bytes that is more than
+ * what is left, and so does env_shared_back: short memory is an error to tell and not the end of
+ * some process. Before threads use it. An env with an allocator of its own (a test's, one that
+ * spills) keeps that. */
+#define ENV_GUARD_MIN ((size_t)1 << 24)
+void env_guard_start(shoal_env *env);
 
 /* Opens for reading; "-" is standard input. A directory, a missing file or a refused one is an
  * error in words. */
@@ -75,6 +89,8 @@ SHOAL_MUST_USE shoal_status env_read(struct env_file *file, void *buf, size_t si
                                      size_t *out_size, shoal_err *err);
 /* The size of a plain file, now; what has none (a pipe, a device) is SHOAL_E_FORMAT. */
 SHOAL_MUST_USE shoal_status env_size(struct env_file *file, uint64_t *out_size, shoal_err *err);
+/* Whether a plain file is its owner's alone, to read and to write; of what is none, always. */
+bool env_is_private(struct env_file *file);
 /* `size` bytes from `offset` on, of a plain file; *out_size is less only where the file ends. Where
  * env_read goes on is as before. */
 SHOAL_MUST_USE shoal_status env_read_at(struct env_file *file, uint64_t offset, void *buf,
@@ -84,8 +100,9 @@ void env_close(struct env_file *file); /* NULL is allowed */
 SHOAL_MUST_USE shoal_status env_read_whole(shoal_env *env, const char *path, struct base_buf *out,
                                            shoal_err *err);
 
-/* Replaces `path` with the bytes, all or nothing: on failure the old file is as it was. "-" is
- * standard output. */
+/* Replaces `path` with the bytes, all or nothing: on failure the old file is as it was, but for a
+ * disk that fails to make the new name last, where it may be either after a crash. "-" is standard
+ * output. */
 SHOAL_MUST_USE shoal_status env_write_whole(shoal_env *env, const char *path, const void *bytes,
                                             size_t size, shoal_err *err);
 

@@ -2,13 +2,16 @@
  *
  * Files are replaced whole: the bytes go to a new file in the same folder, are synced, and then
  * take the old one's name, so a reader sees the old bytes or the new ones and a failure leaves the
- * old. Links are followed first; devices and pipes are written in place. The process's signal
+ * old; then the folder is synced, so that a crash does not take the name back. A process killed
+ * before that leaves its new file behind; its name tells whose it was (sweep). Links are followed first; devices and pipes are written in place. The process's signal
  * handlers, umask and locale are left alone: SIGPIPE is held back on the writing thread only.
  * Tests: tests/unit/env/test_env_real.c. */
 #include "base/assert.h"
 #include "base/err.h"
 #include "env/env.h"
 #include "env/loop_real.h"
+#include "env/memory_real.h"
+#include "env/spill.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +25,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,8 +33,25 @@ enum {
     IO_SIZE_MAX = 1 << 30,
     HELD_SIZE = 64 * 1024,
     LINKS_MAX = 40,
+    SWEPT_MAX = 8,
     TEMPORARY_TRIES = 100,
     THREADS_MAX = 1024
+};
+
+/* A file before it takes its name: process, host, a number. */
+#define TEMPORARY_NAME ".shoal-%ld-%08x-%llx"
+
+struct folder {
+    dev_t device;
+    ino_t inode;
+};
+
+struct real_env {
+    shoal_env env; /* first */
+    uint32_t host; /* a hash of where process numbers are ours */
+    pthread_mutex_t lock;
+    struct folder swept[SWEPT_MAX]; /* under the lock: the folders swept last */
+    size_t swept_count;
 };
 
 struct real_file {
@@ -240,6 +261,14 @@ static shoal_status real_size(struct env_file *base, uint64_t *out_size, shoal_e
     return SHOAL_OK;
 }
 
+static bool real_is_private(struct env_file *base)
+{
+    struct real_file *file = (struct real_file *)base;
+    struct stat info;
+    return fstat(file->fd, &info) != 0 || !S_ISREG(info.st_mode) ||
+           (info.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
 static void real_close(struct env_file *base)
 {
     struct real_file *file = (struct real_file *)base;
@@ -287,15 +316,101 @@ static int write_all_quietly(int fd, const char *bytes, size_t size)
     return code;
 }
 
+/* The folder of a file, to be opened; room for PATH_MAX. */
+static const char *folder_of(const char *path, char *folder)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        (void)snprintf(folder, PATH_MAX, ".");
+    else
+        (void)snprintf(folder, PATH_MAX, "%.*s", (int)(slash - path + 1), path);
+    return folder;
+}
+
+/* --- what killed writers left --- */
+
+/* Process numbers mean something on one machine, in one name space: a hash of both. */
+static uint32_t host_hash(void)
+{
+    struct utsname machine = {.nodename = ""};
+    char text[sizeof machine.nodename + 64] = "", space[64] = "";
+    uint32_t hash = 2166136261u;
+    (void)uname(&machine);
+    (void)readlink("/proc/self/ns/pid", space, sizeof space - 1);
+    (void)snprintf(text, sizeof text, "%s %s", machine.nodename, space);
+    for (const char *c = text; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    return hash;
+}
+
+/* The process that made this new file, on this host; 0: no such name, or another host's. */
+static pid_t maker_of(const char *name, uint32_t host)
+{
+    long pid = 0;
+    unsigned made_on = 0;
+    unsigned long long number = 0;
+    char again[NAME_MAX + 1];
+    if (sscanf(name, ".shoal-%ld-%x-%llx", &pid, &made_on, &number) != 3 || made_on != host ||
+        pid <= 0 || pid > INT_MAX)
+        return 0;
+    (void)snprintf(again, sizeof again, TEMPORARY_NAME, pid, made_on, number);
+    return strcmp(name, again) == 0 ? (pid_t)pid : 0;
+}
+
+/* Removes new files of this user's whose makers are dead. */
+static void sweep(DIR *names, uint32_t host)
+{
+    struct stat info;
+    for (const struct dirent *entry; (entry = readdir(names)) != NULL;) {
+        pid_t maker = maker_of(entry->d_name, host);
+        if (maker == 0 || kill(maker, 0) == 0 || errno != ESRCH)
+            continue;
+        if (fstatat(dirfd(names), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(info.st_mode) && info.st_uid == geteuid())
+            (void)unlinkat(dirfd(names), entry->d_name, 0);
+    }
+}
+
+/* Whether this env has not swept the folder lately; it has then. */
+static bool is_unswept(struct real_env *env, const struct stat *folder)
+{
+    bool found = false;
+    shoal_assert(pthread_mutex_lock(&env->lock) == 0);
+    for (size_t i = 0; i < SWEPT_MAX && i < env->swept_count; i++)
+        found |= env->swept[i].device == folder->st_dev && env->swept[i].inode == folder->st_ino;
+    if (!found)
+        env->swept[env->swept_count++ % SWEPT_MAX] =
+            (struct folder){folder->st_dev, folder->st_ino};
+    shoal_assert(pthread_mutex_unlock(&env->lock) == 0);
+    return !found;
+}
+
+/* Once for a folder, since a folder may be large. */
+static void sweep_folder_of(shoal_env *env, const char *path)
+{
+    struct real_env *real = (struct real_env *)env;
+    char folder[PATH_MAX];
+    struct stat info;
+    if (stat(folder_of(path, folder), &info) != 0 || !is_unswept(real, &info))
+        return;
+    DIR *names = opendir(folder);
+    if (names == NULL)
+        return;
+    sweep(names, real->host);
+    (void)closedir(names);
+}
+
 /* Creates a new file beside `path`; its name goes to `name`, which has room for PATH_MAX. */
 static int create_beside(shoal_env *env, const char *path, char *name, int *out_fd)
 {
     const char *slash = strrchr(path, '/');
     int folder_length = slash == NULL ? 0 : (int)(slash - path + 1);
     uint64_t number = env_now_ns(env);
+    sweep_folder_of(env, path);
     for (int i = 0; i < TEMPORARY_TRIES; i++) {
-        int length = snprintf(name, PATH_MAX, "%.*s.shoal-%ld-%llx", folder_length, path,
-                              (long)getpid(), (unsigned long long)number++);
+        int length =
+            snprintf(name, PATH_MAX, "%.*s" TEMPORARY_NAME, folder_length, path, (long)getpid(),
+                     ((struct real_env *)env)->host, (unsigned long long)number++);
         if (length >= PATH_MAX)
             return ENAMETOOLONG;
         *out_fd = open_retrying(name, O_WRONLY | O_CREAT | O_EXCL, 0666);
@@ -307,21 +422,20 @@ static int create_beside(shoal_env *env, const char *path, char *name, int *out_
     return EEXIST;
 }
 
-/* A crash right after must not lose the new name. Failing here loses nothing that was there before.
- */
-static void sync_folder_of(const char *path)
+/* Makes the name of `path` last: its folder is synced, or all of its disk where the folder cannot be
+ * read. 0 or an errno; a file system that cannot sync has done what it can. */
+static int sync_folder_of(const char *path)
 {
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        (void)snprintf(folder, sizeof folder, ".");
-    else
-        (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
-    int fd = open_retrying(folder, O_RDONLY | O_DIRECTORY, 0);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        (void)close(fd);
-    }
+    int fd = open_retrying(folder_of(path, folder), O_RDONLY | O_DIRECTORY, 0);
+    bool whole = fd < 0;
+    if (whole)
+        fd = open_retrying(path, O_RDONLY, 0);
+    if (fd < 0)
+        return errno;
+    int code = (whole ? syncfs(fd) : fsync(fd)) == 0 ? 0 : errno;
+    (void)close(fd);
+    return code == EINVAL || code == ENOTSUP ? 0 : code;
 }
 
 /* Where the links of `path` end, which need not exist. 0 or an errno. */
@@ -464,8 +578,8 @@ static shoal_status real_commit(struct env_out *base, shoal_err *err)
         code = errno;
     if (code != 0 && !out->in_place)
         (void)unlink(out->temporary);
-    if (code == 0 && !out->in_place)
-        sync_folder_of(out->target);
+    if (code == 0 && !out->in_place) /* the new file stays: the old one is gone */
+        code = sync_folder_of(out->target);
     shoal_status st = code == 0 ? SHOAL_OK : fail(err, "write", out->path, code);
     base_free(out->alloc, out);
     return st;
@@ -635,6 +749,8 @@ static shoal_status real_parallel(shoal_env *env, size_t count, uint32_t thread_
 
 static void real_free(shoal_env *env)
 {
+    env_spill_free(env->spill);
+    (void)pthread_mutex_destroy(&((struct real_env *)env)->lock);
     base_free(&base_alloc_libc, env);
 }
 
@@ -643,10 +759,12 @@ static const struct env_ops REAL_OPS = {
     .wall_s = real_wall_s,
     .cpu_s = real_cpu_s,
     .cpu_count = real_cpu_count,
+    .memory_left = memory_real_left,
     .open = real_open,
     .read = real_read,
     .read_at = real_read_at,
     .size = real_size,
+    .is_private = real_is_private,
     .close = real_close,
     .create = real_create,
     .append = real_append,
@@ -663,10 +781,12 @@ static const struct env_ops REAL_OPS = {
 
 shoal_status shoal_env_real_new(shoal_env **out_env, shoal_err *err)
 {
-    shoal_env *env = base_calloc(&base_alloc_libc, 1, sizeof *env);
-    if (env == NULL)
+    struct real_env *real = base_calloc(&base_alloc_libc, 1, sizeof *real);
+    if (real == NULL)
         return base_err_nomem(err, "starting");
-    *env = (shoal_env){.ops = &REAL_OPS, .alloc = &base_alloc_libc, .seed = 1};
-    *out_env = env;
+    real->env = (shoal_env){.ops = &REAL_OPS, .alloc = &base_alloc_libc, .seed = 1};
+    real->host = host_hash();
+    shoal_assert(pthread_mutex_init(&real->lock, NULL) == 0);
+    *out_env = &real->env;
     return SHOAL_OK;
 }

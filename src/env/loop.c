@@ -92,6 +92,12 @@ shoal_status env_conn_send(struct env_conn *conn, const void *bytes, size_t size
     return conn->loop->ops->conn_send(conn, bytes, size);
 }
 
+void env_conn_into(struct env_conn *conn, void *bytes, size_t size)
+{
+    if (conn->loop->ops->conn_into != NULL)
+        conn->loop->ops->conn_into(conn, bytes, size);
+}
+
 void env_conn_limit(struct env_conn *conn, size_t bytes_max)
 {
     conn->loop->ops->conn_limit(conn, bytes_max);
@@ -150,6 +156,14 @@ shoal_status env_shared_open(shoal_env *env, int64_t handle, size_t size, struct
     if (size == 0)
         return base_err(err, SHOAL_E_INVAL, "cannot open shared memory of 0 bytes");
     return env->ops->loops->shared_open(env, handle, size, out, err);
+}
+
+bool env_shared_back(shoal_env *env, const struct env_shared *shared, size_t offset, size_t size)
+{
+    shoal_assert(offset <= shared->size && size <= shared->size - offset);
+    if (!shared->spilled)
+        return size < ENV_GUARD_MIN || size <= env_memory_left(env, false);
+    return size == 0 || env->ops->loops->shared_back(env, shared, offset, size);
 }
 
 void env_shared_drop(shoal_env *env, const struct env_shared *shared, size_t offset, size_t size)

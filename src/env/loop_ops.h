@@ -51,6 +51,8 @@ struct env_loop_ops {
                             shoal_err *err);
     void (*conn_set)(struct env_conn *conn, const struct env_conn_ops *ops, void *ctx);
     shoal_status (*conn_send)(struct env_conn *conn, const void *bytes, size_t size);
+    void (*conn_into)(struct env_conn *conn, void *bytes,
+                      size_t size); /* NULL: has no use for it */
     void (*conn_limit)(struct env_conn *conn, size_t bytes_max);
     size_t (*conn_queued)(const struct env_conn *conn);
     const char *(*conn_address)(const struct env_conn *conn);
@@ -65,6 +67,9 @@ struct env_loop_ops {
     shoal_status (*shared_new)(shoal_env *env, size_t size, struct env_shared *out, shoal_err *err);
     shoal_status (*shared_open)(shoal_env *env, int64_t handle, size_t size, struct env_shared *out,
                                 shoal_err *err);
+    /* NULL where nothing is spilled */
+    bool (*shared_back)(shoal_env *env, const struct env_shared *shared, size_t offset,
+                        size_t size);
     void (*shared_drop)(shoal_env *env, const struct env_shared *shared, size_t offset,
                         size_t size);
     void (*shared_close)(shoal_env *env, struct env_shared *shared);

@@ -1,6 +1,6 @@
 /* loop_real.c - the loop of a real process: epoll, timers and posts.
  *
- * One turn: due timers, then what epoll has, then posts. A timer or post that is made in a turn
+ * One turn: due timers, engines (engine.h), then what epoll has, then posts. A timer or post that is made in a turn
  * runs in the next one at the earliest, so none of the three can starve the others. The wait for
  * epoll ends at the next timer, exactly where the kernel has epoll_pwait2 and a millisecond late at
  * most where not.
@@ -267,7 +267,9 @@ static uint64_t sleep_ns(struct real_loop *loop)
 static shoal_status turn(struct real_loop *loop, shoal_err *err)
 {
     run_timers(loop);
-    int count = wait_events(loop, sleep_ns(loop));
+    bool may_sleep = loop_real_engines_prepare(loop);
+    uint64_t wait_ns = sleep_ns(loop);
+    int count = wait_events(loop, may_sleep ? wait_ns : 0);
     if (count < 0 && errno != EINTR) {
         char text[128];
         return base_err(err, env_real_status(errno), "cannot wait for events: %s",
@@ -364,6 +366,7 @@ static shoal_status real_loop_new(shoal_env *env, const char *host, struct env_l
     loop_list_init(&loop->listeners);
     loop_list_init(&loop->pools);
     loop_list_init(&loop->children);
+    loop_list_init(&loop->engines);
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     loop->wake =
         (struct real_source){.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), .ready = wake_ready};
@@ -393,6 +396,7 @@ const struct env_loop_ops env_loop_ops_real = {
     .connect = loop_real_connect,
     .conn_set = loop_real_conn_set,
     .conn_send = loop_real_conn_send,
+    .conn_into = loop_real_conn_into,
     .conn_limit = loop_real_conn_limit,
     .conn_queued = loop_real_conn_queued,
     .conn_address = loop_real_conn_address,
@@ -402,6 +406,7 @@ const struct env_loop_ops env_loop_ops_real = {
     .pool_free = loop_real_pool_close,
     .shared_new = loop_real_shared_new,
     .shared_open = loop_real_shared_open,
+    .shared_back = loop_real_shared_back,
     .shared_drop = loop_real_shared_drop,
     .shared_close = loop_real_shared_close,
     .child_start = loop_real_child_start,

@@ -2,7 +2,7 @@
  *
  * loop_real.c: epoll, timers, posts. loop_real_net.c: listening and connecting. loop_real_conn.c:
  * connections. loop_real_pool.c: threads. loop_real_child.c: children. loop_real_shared.c: shared
- * memory.
+ * memory. engine.c: libraries with events of their own.
  *
  * A descriptor under watch is a source. It may be closed at any time, also while a batch of events
  * is being worked off: loop_real_unwatch takes its events out of the batch. Things with callbacks
@@ -44,7 +44,8 @@ struct real_loop {
     struct epoll_event batch[REAL_BATCH];
     int batch_at, batch_count;
     struct loop_heap timers;
-    struct loop_list conns, listeners, pools, children;
+    struct loop_list conns, listeners, pools, children, engines;
+    struct loop_list *engine_next; /* to be asked, while they are */
     struct real_block *spare_blocks;
     uint32_t spare_count;
 
@@ -101,6 +102,7 @@ shoal_status loop_real_connect(struct env_loop *base, const char *address, uint6
                                struct env_conn **out_conn, shoal_err *err);
 void loop_real_conn_set(struct env_conn *base, const struct env_conn_ops *ops, void *ctx);
 shoal_status loop_real_conn_send(struct env_conn *base, const void *bytes, size_t size);
+void loop_real_conn_into(struct env_conn *conn, void *bytes, size_t size);
 void loop_real_conn_limit(struct env_conn *conn, size_t bytes_max);
 size_t loop_real_conn_queued(const struct env_conn *conn);
 const char *loop_real_conn_address(const struct env_conn *conn);
@@ -113,6 +115,10 @@ shoal_status loop_real_pool_new(struct env_loop *base, uint32_t threads, struct 
 shoal_status loop_real_pool_run(struct env_pool *base, uint64_t (*work)(void *ctx, uint32_t thread),
                                 void (*done)(void *ctx), void *ctx);
 void loop_real_pool_close(struct env_pool *pool);
+
+/* --- engine.c --- */
+/* Whether all of them let the loop sleep. */
+bool loop_real_engines_prepare(struct real_loop *loop);
 
 /* --- loop_real_child.c --- */
 void loop_real_child_free(struct loop_list *node);
@@ -128,6 +134,8 @@ shoal_status loop_real_shared_new(shoal_env *env, size_t size, struct env_shared
                                   shoal_err *err);
 shoal_status loop_real_shared_open(shoal_env *env, int64_t handle, size_t size,
                                    struct env_shared *out, shoal_err *err);
+bool loop_real_shared_back(shoal_env *env, const struct env_shared *shared, size_t offset,
+                           size_t size);
 void loop_real_shared_drop(shoal_env *env, const struct env_shared *shared, size_t offset,
                            size_t size);
 void loop_real_shared_close(shoal_env *env, struct env_shared *shared);

@@ -2,7 +2,7 @@
  *
  * Sending: straight into the socket while nothing is queued; else, and for what the socket did not
  * take, into a queue of blocks that goes out with few system calls when the socket has room again.
- * Receiving: into the loop's one buffer, a few times per turn at most, so that one busy peer does
+ * Receiving: into the loop's one buffer or where the callee asked for it, a few times per turn at most, so that one busy peer does
  * not keep the others waiting.
  *
  * An end is found by reading: bytes that came before it are delivered first. Half a close counts as
@@ -55,6 +55,8 @@ struct real_conn {
     struct env_timer timer;      /* timeout of connecting, then news of a failure */
     struct real_block *head, **end, *last;
     size_t queued, limit;
+    char *into; /* where the next bytes go, unless it is NULL */
+    size_t into_size;
     char address[REAL_ADDRESS_SIZE];
 };
 
@@ -312,12 +314,25 @@ static int conn_watch(struct real_conn *conn)
     return 0;
 }
 
+/* Where the next bytes go. No more at once than the buffer takes, since what was just received is
+ * best looked at while it is in the cache. */
+static char *read_place(struct real_conn *conn, size_t *out_size)
+{
+    struct real_loop *loop = loop_of(conn);
+    char *place = conn->into != NULL ? conn->into : loop->buffer;
+    *out_size = sizeof loop->buffer;
+    if (conn->into != NULL && conn->into_size < *out_size)
+        *out_size = conn->into_size;
+    return place;
+}
+
 /* Delivers what has come. False when the connection is gone. */
 static bool conn_read(struct real_conn *conn)
 {
-    struct real_loop *loop = loop_of(conn);
     for (int i = 0; i < READS_AT_ONCE && !conn->gone && conn->code == 0;) {
-        ssize_t got = recv(conn->source.fd, loop->buffer, sizeof loop->buffer, 0);
+        size_t room;
+        char *place = read_place(conn, &room);
+        ssize_t got = recv(conn->source.fd, place, room, 0);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && errno == EAGAIN)
@@ -326,8 +341,9 @@ static bool conn_read(struct real_conn *conn)
             conn_failed(conn, got == 0 ? CLOSED_BY_PEER : errno);
             return false;
         }
-        conn->ops->received(conn->ctx, &conn->conn, loop->buffer, (size_t)got);
-        if ((size_t)got < sizeof loop->buffer)
+        conn->into = NULL;
+        conn->ops->received(conn->ctx, &conn->conn, place, (size_t)got);
+        if ((size_t)got < room)
             break;
         i++;
     }
@@ -541,6 +557,13 @@ shoal_status loop_real_connect(struct env_loop *base, const char *address, uint6
 }
 
 /* --- the rest --- */
+
+void loop_real_conn_into(struct env_conn *base, void *bytes, size_t size)
+{
+    struct real_conn *conn = (struct real_conn *)base;
+    conn->into = size > 0 ? bytes : NULL;
+    conn->into_size = size;
+}
 
 void loop_real_conn_limit(struct env_conn *conn, size_t bytes_max)
 {

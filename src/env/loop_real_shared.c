@@ -1,11 +1,13 @@
 /* loop_real_shared.c - memory that processes of one machine share: a memfd, which has no name, is
  * seen by those who are given its descriptor, and goes with the last of them. Its size is sealed,
- * so that no process can pull pages from under the others. Tests:
- * tests/unit/env/test_loop_real_proc.c. */
+ * so that no process can pull pages from under the others. Of an env that spills it is a file of the
+ * folder without a name, which cannot be sealed. Tests: tests/unit/env/test_loop_real_proc.c,
+ * test_spill.c. */
 #include "env/loop_real.h"
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "env/spill.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,16 +30,37 @@ static shoal_status map(int fd, size_t size, const char *verb, struct env_shared
     if (base == MAP_FAILED)
         return shared_failed(verb, errno, err);
     (void)madvise(base, size, MADV_HUGEPAGE); /* slower without */
-    *out = (struct env_shared){.base = base, .size = size, .handle = fd};
+    int seals = fcntl(fd, F_GET_SEALS);
+    *out = (struct env_shared){.base = base,
+                               .size = size,
+                               .handle = fd,
+                               .spilled = seals < 0 || (seals & F_SEAL_SHRINK) == 0};
     return SHOAL_OK;
+}
+
+static shoal_status spilled_new(const struct env_spill *spill, size_t size, struct env_shared *out,
+                                shoal_err *err)
+{
+    int fd = env_spill_file(spill);
+    if (fd < 0)
+        return shared_failed("spill", errno, err);
+    shoal_status st = SHOAL_OK;
+    if (ftruncate(fd, (off_t)size) != 0)
+        st = shared_failed("spill", errno, err);
+    if (st == SHOAL_OK)
+        st = map(fd, size, "spill", out, err);
+    if (st != SHOAL_OK)
+        loop_real_close(fd);
+    return st;
 }
 
 shoal_status loop_real_shared_new(shoal_env *env, size_t size, struct env_shared *out,
                                   shoal_err *err)
 {
-    (void)env;
     if (size > INT64_MAX)
         return base_err(err, SHOAL_E_LIMIT, "cannot make %zu bytes of shared memory", size);
+    if (env->spill != NULL)
+        return spilled_new(env->spill, size, out, err);
     int fd = memfd_create("shoal", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return shared_failed("make", errno, err);
@@ -74,6 +97,12 @@ shoal_status loop_real_shared_open(shoal_env *env, int64_t handle, size_t size,
     if (st != SHOAL_OK)
         loop_real_close(fd);
     return st;
+}
+
+bool loop_real_shared_back(shoal_env *env, const struct env_shared *shared, size_t offset,
+                           size_t size)
+{
+    return env_spill_back(env->spill, (int)shared->handle, offset, size) == 0;
 }
 
 /* The kernel zeroes the parts of pages at both ends. */

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "env/env.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,9 +18,23 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Stands before the C library's: folders fail to sync with this, when it is not 0. */
+static int folder_sync_code;
+
+int fsync(int fd)
+{
+    struct stat info;
+    if (folder_sync_code != 0 && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+        errno = folder_sync_code;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, fd);
+}
 
 struct fixture {
     shoal_env *env;
@@ -449,6 +464,64 @@ static void open_files_are_closed_again(void **state)
     assert_int_equal(after, before);
 }
 
+static void a_folder_that_fails_to_sync_is_an_error_unless_it_cannot(void **state)
+{
+    struct fixture *f = *state;
+    shoal_err err = SHOAL_ERR_INIT;
+    folder_sync_code = EIO;
+    shoal_status failed = env_write_whole(f->env, path_of(f, "f"), "x", 1, &err);
+    folder_sync_code = EINVAL;
+    shoal_status cannot = env_write_whole(f->env, path_of(f, "f"), "y", 1, NULL);
+    folder_sync_code = 0;
+    assert_int_equal(failed, SHOAL_E_IO);
+    assert_non_null(strstr(err.message, "input/output error"));
+    assert_int_equal(cannot, SHOAL_OK);
+}
+
+static bool is_there(struct fixture *f, const char *name)
+{
+    return access(path_of(f, name), F_OK) == 0;
+}
+
+/* The name of the one new file in the folder. */
+static void name_of_new_file(struct fixture *f, char *out, size_t size)
+{
+    struct base_buf names = list(f);
+    out[0] = '\0';
+    for (size_t at = 0; at < names.size; at += strlen(names.data + at) + 1)
+        if (strncmp(names.data + at, ".shoal-", 7) == 0)
+            (void)snprintf(out, size, "%s", names.data + at);
+    base_buf_fini(&names);
+    assert_true(out[0] != '\0');
+}
+
+static void the_next_writer_removes_what_a_killed_one_left_and_nothing_else(void **state)
+{
+    struct fixture *f = *state;
+    struct env_out *out = NULL;
+    shoal_env *next = NULL;
+    char dead[100], alive[100], far[100], odd[120];
+    pid_t child = fork();
+    if (child == 0) {
+        /* as if killed: its file is there and has no name yet */
+        _exit(env_create(f->env, path_of(f, "f"), &out, NULL) == SHOAL_OK ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    name_of_new_file(f, dead, sizeof dead);
+    (void)snprintf(far, sizeof far, ".shoal-%ld-00000001-1f", (long)child); /* of another host */
+    (void)snprintf(odd, sizeof odd, "%s.txt", dead);
+    (void)snprintf(alive, sizeof alive, ".shoal-%ld%s", (long)getpid(), strchr(dead + 7, '-'));
+    const char *const others[] = {far, odd, alive, ".shoal-x", "shoal"};
+    for (size_t i = 0; i < 5; i++)
+        (void)close(open(path_of(f, others[i]), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    assert_int_equal(shoal_env_real_new(&next, NULL), SHOAL_OK);
+    assert_int_equal(env_write_whole(next, path_of(f, "g"), "x", 1, NULL), SHOAL_OK);
+    shoal_env_free(next);
+    assert_false(is_there(f, dead));
+    for (size_t i = 0; i < 5; i++)
+        assert_true(is_there(f, others[i]));
+}
+
 static void faults_never_fire_on_a_real_machine(void **state)
 {
     struct fixture *f = *state;
@@ -476,6 +549,8 @@ int main(void)
         CASE(interrupted_reads_lose_nothing),
         CASE(no_more_threads_run_than_allowed_and_all_are_joined),
         CASE(open_files_are_closed_again),
+        CASE(a_folder_that_fails_to_sync_is_an_error_unless_it_cannot),
+        CASE(the_next_writer_removes_what_a_killed_one_left_and_nothing_else),
         CASE(faults_never_fire_on_a_real_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

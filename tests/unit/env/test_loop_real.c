@@ -25,12 +25,23 @@ struct server {
     struct env_listener *listener;
     uint32_t accepted, closed, stop_after;
     struct env_conn *last;
+    uint64_t received, in_place;
+    size_t asked; /* bytes that the next piece may have at `place`; 0: it goes elsewhere */
+    unsigned char place[5000];
 };
 
+/* Every other piece is asked for in a place of ours. */
 static void server_received(void *ctx, struct env_conn *conn, const void *bytes, size_t size)
 {
-    (void)ctx;
+    struct server *server = ctx;
     assert_int_equal(env_conn_send(conn, bytes, size), SHOAL_OK);
+    if (server->stop_after != 1)
+        return; /* one connection only */
+    assert_true((bytes == server->place) == (server->asked > 0));
+    assert_true(server->asked == 0 || size <= server->asked);
+    server->in_place += bytes == server->place;
+    server->asked = server->received++ % 2 == 0 ? 1 + server->received % sizeof server->place : 0;
+    env_conn_into(conn, server->place, server->asked);
 }
 
 static void server_closed(void *ctx, struct env_conn *conn, const shoal_err *why)
@@ -158,6 +169,7 @@ static void an_echo_of_random_pieces_is_what_was_sent(void **state)
         assert_int_equal(client.opened, 1);
         assert_int_equal(client.got, ECHO_BYTES);
         assert_int_equal(client.closed, 0); /* it closed by itself */
+        assert_true(server.in_place > 0);
         free(client.bytes);
         loop_world_fini(&world);
     }
