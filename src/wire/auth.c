@@ -77,19 +77,39 @@ shoal_status wire_key_parse(const char *text, size_t size, struct wire_key *out,
     return SHOAL_OK;
 }
 
+/* Fills `text` from a file that nobody else may read, unless it is standard input. */
+static shoal_status read_private(shoal_env *env, const char *path, char *text, size_t *out_size,
+                                 shoal_err *err)
+{
+    struct env_file *file = NULL;
+    size_t have = 0, got = 1;
+    shoal_status st = env_open(env, path, &file, err);
+    if (st != SHOAL_OK)
+        return st;
+    if (strcmp(path, "-") != 0 && !env_is_private(file)) {
+        st = base_err(err, SHOAL_E_DENIED, "'%s' holds a key and others may read it", path);
+        base_err_hint(err, "chmod 600 %s", path);
+    }
+    while (st == SHOAL_OK && got > 0 && have < KEY_FILE_MAX) {
+        st = env_read(file, text + have, KEY_FILE_MAX - have, &got, err);
+        have += st == SHOAL_OK ? got : 0;
+    }
+    env_close(file);
+    *out_size = have;
+    return st;
+}
+
 shoal_status wire_key_load(shoal_env *env, const char *path, struct wire_key *out, shoal_err *err)
 {
-    struct base_buf text;
-    base_buf_init(&text, env_alloc(env), KEY_FILE_MAX);
-    shoal_status st = env_read_whole(env, path, &text, err);
+    char text[KEY_FILE_MAX];
+    size_t size = 0;
+    shoal_status st = read_private(env, path, text, &size, err);
     if (st == SHOAL_OK) {
-        st = wire_key_parse(text.data, text.size, out, err);
+        st = wire_key_parse(text, size, out, err);
         if (st != SHOAL_OK)
             base_err_where(err, "%s", path);
     }
-    if (text.data != NULL)
-        OPENSSL_cleanse(text.data, text.cap);
-    base_buf_fini(&text);
+    OPENSSL_cleanse(text, sizeof text);
     return st;
 }
 
@@ -177,4 +197,11 @@ bool wire_seed(const struct wire_key *key, enum wire_role role,
     *out_seed = wire_get64(hash);
     OPENSSL_cleanse(hash, sizeof hash);
     return true;
+}
+
+bool wire_secret(const struct wire_key *key, unsigned char out[WIRE_SECRET_SIZE])
+{
+    static const char label[LABEL_SIZE] = "shoal: secret of TLS";
+    static const unsigned char none[WIRE_NONCE_SIZE];
+    return keyed_hash(key, label, WIRE_SERVER, none, none, out);
 }

@@ -58,4 +58,8 @@ SHOAL_MUST_USE bool wire_seed(const struct wire_key *key, enum wire_role role,
                               const unsigned char server_nonce[WIRE_NONCE_SIZE],
                               uint64_t *out_seed);
 
+/* What the two sides of TLS share: it tells nothing of the key, nor of what is proven with it. */
+enum { WIRE_SECRET_SIZE = 32 };
+SHOAL_MUST_USE bool wire_secret(const struct wire_key *key, unsigned char out[WIRE_SECRET_SIZE]);
+
 #endif

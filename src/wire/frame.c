@@ -5,7 +5,11 @@
 #include "base/err.h"
 #include "wire/bytes.h"
 #include <string.h>
+#ifdef SHOAL_XXH_DISPATCH
+#include <xxh_x86dispatch.h> /* the widest that this machine has, thrice as fast as the plain one */
+#else
 #include <xxhash.h>
+#endif
 
 enum { LARGE_KEPT_MAX = 4 << 20, CHECKED_HEAD = 32 };
 
@@ -30,15 +34,18 @@ size_t wire_frame_extent(const unsigned char *bytes, uint64_t *out_sequence)
     return WIRE_FRAME_HEAD + (size_t)wire_get32(bytes);
 }
 
-void wire_message_put(unsigned char *at, uint16_t kind, const void *head, size_t head_size,
-                      const void *body, size_t body_size)
+void wire_message_head(unsigned char *at, uint16_t kind, size_t size)
 {
-    size_t size = head_size + body_size;
-    size_t extent = wire_message_extent(size);
-    wire_put64(at + extent - 8, 0); /* the padding; what comes now covers the rest of it */
     wire_put16(at, kind);
     wire_put16(at + 2, 0);
     wire_put32(at + 4, (uint32_t)size);
+    memset(at + WIRE_MESSAGE_HEAD + size, 0, wire_message_extent(size) - WIRE_MESSAGE_HEAD - size);
+}
+
+void wire_message_put(unsigned char *at, uint16_t kind, const void *head, size_t head_size,
+                      const void *body, size_t body_size)
+{
+    wire_message_head(at, kind, head_size + body_size);
     if (head_size > 0)
         memcpy(at + WIRE_MESSAGE_HEAD, head, head_size);
     if (body_size > 0)
@@ -81,6 +88,14 @@ static shoal_status not_ours(const char *address, shoal_err *err)
     return base_err(err, SHOAL_E_FORMAT, "'%s' does not speak this protocol", address);
 }
 
+static shoal_status is_tls(const char *address, shoal_err *err)
+{
+    shoal_status st =
+        base_err(err, SHOAL_E_DENIED, "'%s' speaks TLS, this side was not told to", address);
+    base_err_hint(err, "with 'tls://' in front of the address (or --tls) it does");
+    return st;
+}
+
 static shoal_status damaged(const char *address, shoal_err *err)
 {
     return base_err(err, SHOAL_E_FORMAT, "a frame from '%s' is damaged", address);
@@ -106,8 +121,10 @@ static shoal_status extent(struct wire_reader *reader, const char *address, cons
 {
     size_t known = have < WIRE_MAGIC_SIZE ? have : WIRE_MAGIC_SIZE;
     bool is_magic = memcmp(at, WIRE_MAGIC, known) == 0;
-    if (!is_magic && !reader->open)
-        return not_ours(address, err);
+    if (!is_magic && !reader->open) {
+        reader->came_with_tls = *at == WIRE_TLS_ALERT || *at == WIRE_TLS_HANDSHAKE;
+        return reader->came_with_tls ? is_tls(address, err) : not_ours(address, err);
+    }
     if (is_magic && have < 8) {
         *out_size = 8;
         return SHOAL_OK;
@@ -217,7 +234,8 @@ static shoal_status gather(struct wire_reader *reader, const char *address,
         size_t part = smaller(want - reader->have, *size);
         if (part == 0)
             return SHOAL_AGAIN;
-        memcpy(at + reader->have, *bytes, part);
+        if (*bytes != at + reader->have) /* else it came where it belongs */
+            memcpy(at + reader->have, *bytes, part);
         reader->have += part;
         *bytes += part;
         *size -= part;
@@ -225,6 +243,14 @@ static shoal_status gather(struct wire_reader *reader, const char *address,
     reader->have = 0;
     *out_at = at;
     return SHOAL_OK;
+}
+
+size_t wire_reader_room(const struct wire_reader *reader, unsigned char **out_at)
+{
+    if (reader->have <= sizeof reader->small || reader->large == NULL)
+        return 0;
+    *out_at = reader->large + reader->have;
+    return WIRE_FRAME_HEAD + (size_t)wire_get32(reader->large) - reader->have;
 }
 
 shoal_status wire_reader_next(struct wire_reader *reader, const char *address,

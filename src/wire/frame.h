@@ -28,6 +28,7 @@ enum {
     WIRE_MESSAGE_HEAD = 8,
     WIRE_PAYLOAD_MAX = WIRE_MESSAGE_MAX + WIRE_MESSAGE_HEAD
 };
+_Static_assert((int)WIRE_BUF_ROOM == WIRE_FRAME_HEAD + WIRE_MESSAGE_HEAD, "room for both");
 
 struct wire_frame {
     enum wire_frame_kind kind;
@@ -46,6 +47,8 @@ static inline size_t wire_message_extent(size_t size)
 {
     return WIRE_MESSAGE_HEAD + ((size + 7) & ~(size_t)7);
 }
+/* The head of a message whose bytes lie behind it, and what pads them. */
+void wire_message_head(unsigned char *at, uint16_t kind, size_t size);
 /* One message of two parts at `at`, which has room for its extent. */
 void wire_message_put(unsigned char *at, uint16_t kind, const void *head, size_t head_size,
                       const void *body, size_t body_size);
@@ -61,11 +64,15 @@ SHOAL_MUST_USE shoal_status wire_message_next(const struct wire_frame *frame, si
 
 /* --- reading --- */
 
+/* What the records of TLS begin with where a handshake is due: told apart from garbage. */
+enum { WIRE_TLS_ALERT = 21, WIRE_TLS_HANDSHAKE = 22 };
+
 struct wire_reader {
     const struct base_alloc *alloc;
     bool open;            /* frames are read too */
     uint64_t seed;        /* of their checksums */
     uint16_t version;     /* other than ours, that a record began with; else 0 */
+    bool came_with_tls;   /* what came first is a record of TLS */
     size_t have;          /* bytes of an unfinished unit */
     unsigned char *large; /* where it is, when it is larger than `small` */
     size_t large_size;
@@ -88,5 +95,13 @@ void wire_reader_fini(struct wire_reader *reader);
 SHOAL_MUST_USE shoal_status wire_reader_next(struct wire_reader *reader, const char *address,
                                              const unsigned char **bytes, size_t *size,
                                              struct wire_unit *out, shoal_err *err);
+/* Where the rest of a large unit belongs and how much that is; 0: none is in progress. Bytes that come
+ * there are given to wire_reader_next like any others, and are not copied. */
+size_t wire_reader_room(const struct wire_reader *reader, unsigned char **out_at);
+/* Whether who broke the reader would understand a record of ours as the answer. */
+static inline bool wire_reader_answers(const struct wire_reader *reader)
+{
+    return reader->version != 0 || reader->came_with_tls;
+}
 
 #endif

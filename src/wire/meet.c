@@ -159,11 +159,15 @@ void wire_peer_repeat(struct wire_peer *peer)
     wire_peer_again_start(peer, REPEAT_NS);
 }
 
-/* The other side shall be able to name both versions too. */
-void wire_peer_tell_version(struct wire_peer *peer, const shoal_err *why)
+void wire_peer_tell(struct wire_peer *peer, const shoal_err *why)
 {
     struct wire_hello reply = {.kind = WIRE_REPLY, .role = WIRE_SERVER};
     say(peer, &reply);
+    wire_peer_linger(peer, why);
+}
+
+void wire_peer_linger(struct wire_peer *peer, const shoal_err *why)
+{
     if (!wire_peer_life_start(peer, LINGER_NS)) {
         wire_peer_fail(peer, why);
         return;

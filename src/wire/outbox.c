@@ -3,29 +3,37 @@
 #include "base/assert.h"
 #include <string.h>
 
-enum { BLOCK_SIZE = 64 << 10, SPARE_MAX = 16 };
+enum { BLOCK_SIZE = 64 << 10, SPARE_MAX = 16, BUFFER_KEPT_MAX = 8 << 20 };
 
 struct wire_block {
     struct wire_block *next;
-    size_t size;           /* of `bytes` */
-    size_t used;           /* with an open frame */
-    size_t sealed, sent;   /* ends of what is */
-    uint64_t last;         /* number of the last frame sealed in it */
-    uint64_t receipt;      /* that it carries */
-    unsigned char bytes[]; /* aligned to 8 */
+    size_t size;          /* of `bytes` */
+    size_t used;          /* with an open frame */
+    size_t sealed, sent;  /* ends of what is */
+    uint64_t last;        /* number of the last frame sealed in it */
+    uint64_t receipt;     /* that it carries */
+    unsigned char *bytes; /* aligned to 8: `own`, or memory that was a buffer's */
+    unsigned char own[];
 };
-_Static_assert(offsetof(struct wire_block, bytes) % 8 == 0, "payloads are aligned");
+_Static_assert(offsetof(struct wire_block, own) % 8 == 0, "payloads are aligned");
 
 void wire_outbox_init(struct wire_outbox *box, const struct base_alloc *alloc, size_t size_max)
 {
     *box = (struct wire_outbox){.alloc = alloc, .size_max = size_max, .open = SIZE_MAX};
 }
 
+static void free_block(const struct base_alloc *alloc, struct wire_block *block)
+{
+    if (block->bytes != block->own)
+        base_free(alloc, block->bytes);
+    base_free(alloc, block);
+}
+
 static void free_list(const struct base_alloc *alloc, struct wire_block *block)
 {
     while (block != NULL) {
         struct wire_block *next = block->next;
-        base_free(alloc, block);
+        free_block(alloc, block);
         block = next;
     }
 }
@@ -34,6 +42,8 @@ void wire_outbox_fini(struct wire_outbox *box)
 {
     free_list(box->alloc, box->first);
     free_list(box->alloc, box->spare);
+    for (uint32_t i = 0; i < WIRE_OUTBOX_BUFFERS; i++)
+        base_free(box->alloc, box->buffer[i].data);
     wire_outbox_init(box, box->alloc, box->size_max);
 }
 
@@ -54,13 +64,35 @@ static struct wire_block *take_block(struct wire_outbox *box, size_t size)
     block->next = NULL;
     block->used = block->sealed = block->sent = 0;
     block->last = block->receipt = 0;
+    block->bytes = block->own;
     return block;
+}
+
+/* Memory that was a buffer's is kept to be one again, the largest of it. */
+static void keep_buffer(struct wire_outbox *box, unsigned char *data, size_t size)
+{
+    struct wire_outbox_buffer *least = &box->buffer[0];
+    for (uint32_t i = 1; i < WIRE_OUTBOX_BUFFERS; i++)
+        if (box->buffer[i].size < least->size)
+            least = &box->buffer[i];
+    if (size > BUFFER_KEPT_MAX || size <= least->size) {
+        base_free(box->alloc, data);
+        return;
+    }
+    base_free(box->alloc, least->data);
+    *least = (struct wire_outbox_buffer){data, size};
 }
 
 static void give_block(struct wire_outbox *box, struct wire_block *block)
 {
-    if (block->size > BLOCK_SIZE || box->spare_count >= SPARE_MAX) {
+    if (block->bytes != block->own) {
+        keep_buffer(box, block->bytes, block->size);
+        block->bytes = block->own;
         base_free(box->alloc, block);
+        return;
+    }
+    if (block->size > BLOCK_SIZE || box->spare_count >= SPARE_MAX) {
+        free_block(box->alloc, block);
         return;
     }
     block->next = box->spare;
@@ -86,7 +118,8 @@ shoal_status wire_outbox_put(struct wire_outbox *box, uint16_t kind, const void 
     struct wire_block *block = box->last;
     if (box->kept > box->size_max || extent + WIRE_FRAME_HEAD > box->size_max - box->kept)
         return SHOAL_E_LIMIT;
-    if (block == NULL || frame_head + extent > block->size - block->used) {
+    if (block == NULL || block->bytes != block->own ||
+        frame_head + extent > block->size - block->used) {
         block = take_block(box, WIRE_FRAME_HEAD + extent);
         if (block == NULL)
             return SHOAL_E_NOMEM;
@@ -101,6 +134,67 @@ shoal_status wire_outbox_put(struct wire_outbox *box, uint16_t kind, const void 
     block->used += frame_head + extent;
     box->kept += frame_head + extent;
     return SHOAL_OK;
+}
+
+/* The largest memory that is kept, or none. */
+static void buffer_swap(struct wire_outbox *box, struct base_buf *buf)
+{
+    struct wire_outbox_buffer *most = &box->buffer[0];
+    for (uint32_t i = 1; i < WIRE_OUTBOX_BUFFERS; i++)
+        if (box->buffer[i].size > most->size)
+            most = &box->buffer[i];
+    buf->data = (char *)most->data;
+    buf->cap = most->size;
+    *most = (struct wire_outbox_buffer){NULL, 0};
+}
+
+/* A block of its own, whose memory is the buffer's. */
+static shoal_status put_whole(struct wire_outbox *box, uint16_t kind, struct base_buf *buf)
+{
+    size_t size = buf->size - WIRE_BUF_ROOM, used = WIRE_FRAME_HEAD + wire_message_extent(size);
+    if (box->kept > box->size_max || used > box->size_max - box->kept)
+        return SHOAL_E_LIMIT;
+    struct wire_block *block = base_malloc(box->alloc, sizeof *block);
+    if (block == NULL)
+        return SHOAL_E_NOMEM;
+    wire_outbox_seal(box);
+    *block = (struct wire_block){
+        .size = buf->cap, .used = used, .bytes = (unsigned char *)(void *)buf->data};
+    append_block(box, block);
+    wire_message_head(block->bytes + WIRE_FRAME_HEAD, kind, size);
+    box->open = 0;
+    box->kept += used;
+    wire_outbox_seal(box);
+    buffer_swap(box, buf);
+    return SHOAL_OK;
+}
+
+void wire_buf_begin(struct base_buf *buf)
+{
+    static const char ROOM[WIRE_BUF_ROOM];
+    base_buf_clear(buf);
+    base_buf_append(buf, ROOM, sizeof ROOM);
+}
+
+shoal_status wire_outbox_put_buf(struct wire_outbox *box, uint16_t kind, struct base_buf *buf)
+{
+    static const char ZERO[8];
+    shoal_status st = base_buf_status(buf);
+    if (st != SHOAL_OK)
+        return st;
+    size_t size = buf->size - WIRE_BUF_ROOM;
+    if (size < BLOCK_SIZE / 2) {
+        st = wire_outbox_put(box, kind, buf->data + WIRE_BUF_ROOM, size, NULL, 0);
+    } else {
+        base_buf_append(buf, ZERO, sizeof ZERO); /* what pads it */
+        st = base_buf_status(buf);
+        buf->size = WIRE_BUF_ROOM + size;
+        if (st == SHOAL_OK)
+            st = put_whole(box, kind, buf);
+    }
+    if (st == SHOAL_OK)
+        wire_buf_begin(buf);
+    return st;
 }
 
 void wire_outbox_seal(struct wire_outbox *box)
@@ -169,8 +263,8 @@ static void forget(struct wire_outbox *box)
     if (block != box->last || box->sealed > box->acknowledged || box->open != SIZE_MAX)
         return;
     box->kept -= block->used;
-    if (block->size > BLOCK_SIZE) {
-        base_free(box->alloc, block);
+    if (block->size > BLOCK_SIZE || block->bytes != block->own) {
+        give_block(box, block);
         box->first = box->last = box->sending = NULL;
         return;
     }

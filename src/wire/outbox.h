@@ -3,7 +3,7 @@
  * Messages are appended to a frame that is open; sealing closes it and gives it its number. Frames
  * lie one behind the other in blocks, so that many of them leave in one call, and a block is used
  * again when all of it is acknowledged. A message that a block cannot take gets one of its own
- * size. In order in memory, oldest first:
+ * size; one that comes as a buffer leaves its memory here and is not copied. In order in memory, oldest first:
  *
  *     acknowledged (soon forgotten) | sent | sealed, to be sent | open
  *
@@ -11,9 +11,17 @@
 #ifndef WIRE_OUTBOX_H
 #define WIRE_OUTBOX_H
 
+#include "base/buf.h"
 #include "wire/frame.h"
 
+enum { WIRE_OUTBOX_BUFFERS = 4 };
+
 struct wire_block;
+
+struct wire_outbox_buffer {
+    unsigned char *data; /* NULL: none */
+    size_t size;
+};
 
 struct wire_outbox {
     const struct base_alloc *alloc;
@@ -23,7 +31,8 @@ struct wire_outbox {
     struct wire_block *sending;      /* the one with the first byte not sent, or the last */
     struct wire_block *spare;
     uint32_t spare_count;
-    size_t kept;     /* bytes in use in all blocks */
+    struct wire_outbox_buffer buffer[WIRE_OUTBOX_BUFFERS]; /* to be buffers again */
+    size_t kept;                                           /* bytes in use in all blocks */
     size_t open;     /* where the open frame begins in the last block; SIZE_MAX: none */
     uint64_t sealed; /* number of the last frame sealed, 0 before the first */
     uint64_t sent;   /* of the last one sent */
@@ -45,6 +54,10 @@ void wire_outbox_start(struct wire_outbox *box, uint64_t seed);
 SHOAL_MUST_USE shoal_status wire_outbox_put(struct wire_outbox *box, uint16_t kind,
                                             const void *head, size_t head_size, const void *body,
                                             size_t body_size);
+/* The same for a buffer that was begun by wire_buf_begin, of the same allocator. It is begun again,
+ * with other memory. On failure it has what it had. */
+SHOAL_MUST_USE shoal_status wire_outbox_put_buf(struct wire_outbox *box, uint16_t kind,
+                                                struct base_buf *buf);
 /* Seals the open frame, if there is one. */
 void wire_outbox_seal(struct wire_outbox *box);
 /* Sealed frames wait to be sent. */

@@ -35,6 +35,7 @@ enum {
     ACK_FRAMES = 64,
     ACK_BYTES = 1 << 20,
     QUEUED_MAX = 256 << 10,
+    INTO_MIN = 16 << 10,  /* of a frame that is left */
     AGAIN_BYTES = 1 << 20 /* sent again for one answer */
 };
 #define ACK_NS       (20 * WIRE_MS)
@@ -58,8 +59,8 @@ static void silence(struct wire_peer *peer)
     env_timer_stop(&peer->again);
     env_timer_stop(&peer->ack);
     env_timer_stop(&peer->life);
-    env_conn_close(peer->conn);
-    peer->conn = NULL;
+    wire_stream_close(peer->stream);
+    peer->stream = NULL;
 }
 
 static void destroy(struct wire_peer *peer)
@@ -151,7 +152,7 @@ bool wire_peer_life_start(struct wire_peer *peer, uint64_t delay_ns)
 
 void wire_peer_say(struct wire_peer *peer, const void *bytes, size_t size)
 {
-    if (env_conn_send(peer->conn, bytes, size) == SHOAL_OK)
+    if (wire_stream_send(peer->stream, bytes, size) == SHOAL_OK)
         peer->count.sent_bytes += size;
 }
 
@@ -176,14 +177,14 @@ static void pump(struct wire_peer *peer, bool all)
 {
     const unsigned char *bytes = NULL;
     size_t size = 0;
-    if (peer->state != PEER_READY || peer->conn == NULL)
+    if (peer->state != PEER_READY || peer->stream == NULL)
         return;
-    while (env_conn_queued(peer->conn) <= QUEUED_MAX) {
+    while (wire_stream_queued(peer->stream) <= QUEUED_MAX) {
         if (all && !wire_outbox_waits(&peer->outbox))
             wire_outbox_seal(&peer->outbox);
         if (!wire_outbox_next(&peer->outbox, &bytes, &size))
             break;
-        if (env_conn_send(peer->conn, bytes, size) != SHOAL_OK)
+        if (wire_stream_send(peer->stream, bytes, size) != SHOAL_OK)
             break; /* `again` comes back to it */
         wire_outbox_sent(&peer->outbox);
         peer->count.sent_bytes += size;
@@ -199,7 +200,7 @@ static void pump(struct wire_peer *peer, bool all)
 static void talk(struct wire_peer *peer)
 {
     struct wire_outbox *outbox = &peer->outbox;
-    if (peer->state != PEER_READY || peer->conn == NULL)
+    if (peer->state != PEER_READY || peer->stream == NULL)
         return;
     pump(peer, true);
     if (outbox->told == outbox->receipt) {
@@ -229,6 +230,17 @@ static void on_ack(void *ctx)
     leave(peer);
 }
 
+/* A message has been put: it leaves when a block is full, or with the callback's end. */
+static void sent_one(struct wire_peer *peer)
+{
+    peer->count.sent_messages++;
+    if (wire_outbox_waits(&peer->outbox))
+        pump(peer, false);
+    if (peer->depth == 0 && peer->flush.place == 0 && peer->state == PEER_READY &&
+        env_timer_start(peer->loop, &peer->flush, 0, on_flush, peer) != SHOAL_OK)
+        pump(peer, true);
+}
+
 shoal_status wire_peer_send2(struct wire_peer *peer, uint16_t kind, const void *head,
                              size_t head_size, const void *body, size_t body_size)
 {
@@ -237,15 +249,23 @@ shoal_status wire_peer_send2(struct wire_peer *peer, uint16_t kind, const void *
     if (is_over(peer))
         return SHOAL_OK;
     shoal_status st = wire_outbox_put(&peer->outbox, kind, head, head_size, body, body_size);
-    if (st != SHOAL_OK)
-        return st;
-    peer->count.sent_messages++;
-    if (wire_outbox_waits(&peer->outbox))
-        pump(peer, false);
-    if (peer->depth == 0 && peer->flush.place == 0 && peer->state == PEER_READY &&
-        env_timer_start(peer->loop, &peer->flush, 0, on_flush, peer) != SHOAL_OK)
-        pump(peer, true);
-    return SHOAL_OK;
+    if (st == SHOAL_OK)
+        sent_one(peer);
+    return st;
+}
+
+shoal_status wire_peer_send_buf(struct wire_peer *peer, uint16_t kind, struct base_buf *buf)
+{
+    if (buf->size < WIRE_BUF_ROOM || buf->size - WIRE_BUF_ROOM > WIRE_MESSAGE_MAX)
+        return SHOAL_E_LIMIT;
+    if (is_over(peer)) {
+        wire_buf_begin(buf);
+        return SHOAL_OK;
+    }
+    shoal_status st = wire_outbox_put_buf(&peer->outbox, kind, buf);
+    if (st == SHOAL_OK)
+        sent_one(peer);
+    return st;
 }
 
 shoal_status wire_peer_send(struct wire_peer *peer, uint16_t kind, const void *bytes, size_t size)
@@ -258,7 +278,7 @@ shoal_status wire_peer_send(struct wire_peer *peer, uint16_t kind, const void *b
 static bool send_again(void *ctx, const unsigned char *bytes, size_t size)
 {
     struct wire_peer *peer = ctx;
-    if (env_conn_send(peer->conn, bytes, size) != SHOAL_OK)
+    if (wire_stream_send(peer->stream, bytes, size) != SHOAL_OK)
         return false;
     peer->count.sent_bytes += size;
     return true;
@@ -426,13 +446,21 @@ static void take_unit(struct wire_peer *peer, const struct wire_unit *unit)
         take_frame(peer, &unit->frame);
 }
 
-static void on_received(void *ctx, struct env_conn *conn, const void *bytes, size_t size)
+/* The rest of a large frame comes straight to where it belongs. */
+static void ask_into_place(struct wire_peer *peer)
+{
+    unsigned char *at = NULL;
+    size_t size = wire_reader_room(&peer->reader, &at);
+    if (size >= INTO_MIN && !is_over(peer) && peer->stream != NULL)
+        wire_stream_into(peer->stream, at, size);
+}
+
+static void on_received(void *ctx, const void *bytes, size_t size)
 {
     struct wire_peer *peer = ctx;
     const unsigned char *at = bytes;
     struct wire_unit unit;
     shoal_err err = SHOAL_ERR_INIT;
-    (void)conn;
     enter(peer);
     peer->heard_any = true;
     peer->count.received_bytes += size;
@@ -442,18 +470,18 @@ static void on_received(void *ctx, struct env_conn *conn, const void *bytes, siz
             break;
         if (st == SHOAL_OK)
             take_unit(peer, &unit);
-        else if (peer->reader.version != 0 && peer->server != NULL)
-            wire_peer_tell_version(peer, &err);
+        else if (wire_reader_answers(&peer->reader) && peer->server != NULL)
+            wire_peer_tell(peer, &err);
         else
             wire_peer_fail(peer, &err);
     }
+    ask_into_place(peer);
     leave(peer);
 }
 
-static void on_opened(void *ctx, struct env_conn *conn)
+static void on_opened(void *ctx)
 {
     struct wire_peer *peer = ctx;
-    (void)conn;
     enter(peer);
     if (wire_peer_life_start(peer, peer->opts.hello_ms * WIRE_MS))
         wire_peer_hello(peer);
@@ -462,21 +490,31 @@ static void on_opened(void *ctx, struct env_conn *conn)
     leave(peer);
 }
 
-static void on_drained(void *ctx, struct env_conn *conn)
+static void on_drained(void *ctx)
 {
     struct wire_peer *peer = ctx;
-    (void)conn;
     enter(peer);
     leave(peer);
 }
 
-static void on_closed(void *ctx, struct env_conn *conn, const shoal_err *why)
+/* A server lets who came read why; a client has read it. */
+static void on_refused(void *ctx, const shoal_err *why)
+{
+    struct wire_peer *peer = ctx;
+    enter(peer);
+    if (peer->server != NULL)
+        wire_peer_linger(peer, why);
+    else
+        wire_peer_fail(peer, why);
+    leave(peer);
+}
+
+static void on_closed(void *ctx, const shoal_err *why)
 {
     struct wire_peer *peer = ctx;
     shoal_err err = *why;
-    (void)conn;
     enter(peer);
-    peer->conn = NULL;
+    peer->stream = NULL;
     if (peer->state == PEER_LINGERS) {
         wire_peer_close(peer);
     } else {
@@ -488,7 +526,8 @@ static void on_closed(void *ctx, struct env_conn *conn, const shoal_err *why)
     leave(peer);
 }
 
-static const struct env_conn_ops CONN_OPS = {on_opened, on_received, on_drained, on_closed};
+static const struct wire_stream_ops STREAM_OPS = {on_opened, on_received, on_drained, on_refused,
+                                                  on_closed};
 
 /* --- birth --- */
 
@@ -549,8 +588,8 @@ shoal_status wire_peer_connect(struct env_loop *loop, const char *address,
     wire_peer_set(peer, ops, ctx);
     st = env_random(env_loop_env(loop), peer->nonces[WIRE_CLIENT], WIRE_NONCE_SIZE, err);
     if (st == SHOAL_OK)
-        st =
-            env_connect(loop, address, opts->hello_ms * WIRE_MS, &CONN_OPS, peer, &peer->conn, err);
+        st = wire_stream_connect(loop, address, key, opts->hello_ms * WIRE_MS, &STREAM_OPS, peer,
+                                 &peer->stream, err);
     if (st != SHOAL_OK) {
         destroy(peer);
         return st;
@@ -560,10 +599,10 @@ shoal_status wire_peer_connect(struct env_loop *loop, const char *address,
 }
 
 struct wire_peer *wire_peer_accept(struct wire_server *server, struct env_loop *loop,
-                                   struct env_conn *conn, const struct wire_key *key,
+                                   struct wire_stream *stream, const struct wire_key *key,
                                    const struct wire_opts *opts)
 {
-    struct wire_peer *peer = peer_new(loop, env_conn_address(conn), WIRE_SERVER, key, opts);
+    struct wire_peer *peer = peer_new(loop, wire_stream_address(stream), WIRE_SERVER, key, opts);
     if (peer == NULL)
         return NULL;
     if (!wire_peer_life_start(peer, opts->hello_ms * WIRE_MS)) {
@@ -572,8 +611,8 @@ struct wire_peer *wire_peer_accept(struct wire_server *server, struct env_loop *
     }
     peer->state = PEER_HELLO;
     peer->server = server;
-    peer->conn = conn;
-    env_conn_set(conn, &CONN_OPS, peer);
+    peer->stream = stream;
+    wire_stream_set(stream, &STREAM_OPS, peer);
     return peer;
 }
 
@@ -601,4 +640,9 @@ const char *wire_peer_address(const struct wire_peer *peer)
 struct wire_count wire_peer_count(const struct wire_peer *peer)
 {
     return peer->count;
+}
+
+size_t wire_peer_waiting(const struct wire_peer *peer)
+{
+    return peer->outbox.kept;
 }

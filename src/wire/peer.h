@@ -7,10 +7,15 @@
  * duplicates are dropped and early ones wait (bounded): a network that loses, repeats or reorders
  * chunks is a slow one. A peer that is silent for dead_ms though asked is closed with a text that
  * says so. A wrong key, an old version or garbage closes the connection, reports it once to
- * `refused` and costs nothing else. Loop thread only. Tests: tests/unit/wire/. */
+ * `refused` and costs nothing else.
+ *
+ * An address may begin with a transport: "tls://HOST:PORT" encrypts all of it (see stream.h). A
+ * server takes those who come with its transport and tells the others. Loop thread only. Tests:
+ * tests/unit/wire/. */
 #ifndef WIRE_PEER_H
 #define WIRE_PEER_H
 
+#include "base/buf.h"
 #include "env/loop.h"
 
 enum { WIRE_KEY_SIZE = 32, WIRE_VERSION = 1 };
@@ -25,7 +30,7 @@ void wire_key_format(const struct wire_key *key, char out_text[2 * WIRE_KEY_SIZE
 /* Hexadecimal digits, as formatted; spaces and line ends around them are left out. */
 SHOAL_MUST_USE shoal_status wire_key_parse(const char *text, size_t size, struct wire_key *out,
                                            shoal_err *err);
-/* From a file with nothing else in it; "-" is standard input. */
+/* From a file with nothing else in it, which only its owner may read; "-" is standard input. */
 SHOAL_MUST_USE shoal_status wire_key_load(shoal_env *env, const char *path, struct wire_key *out,
                                           shoal_err *err);
 void wire_key_wipe(struct wire_key *key); /* not left to lie in memory */
@@ -62,6 +67,7 @@ wire_server_new(struct env_loop *loop, const char *address, const struct wire_ke
                 const struct wire_opts *opts, void (*accept)(void *ctx, struct wire_peer *peer),
                 void (*refused)(void *ctx, const char *address, const shoal_err *why), void *ctx,
                 struct wire_server **out_server, shoal_err *err);
+/* With the transport in front, where it is not plain TCP, and the real port. */
 const char *wire_server_address(const struct wire_server *server);
 void wire_server_free(struct wire_server *server); /* peers stay; NULL is allowed */
 
@@ -80,11 +86,20 @@ SHOAL_MUST_USE shoal_status wire_peer_send(struct wire_peer *peer, uint16_t kind
 /* The same from two parts, so that a header and a body need no copy of ours. */
 SHOAL_MUST_USE shoal_status wire_peer_send2(struct wire_peer *peer, uint16_t kind, const void *head,
                                             size_t head_size, const void *body, size_t body_size);
+/* The same from a buffer of env's allocator, whose memory it takes: not a byte is copied. The message
+ * is what was appended since wire_buf_begin, which runs again inside, on other memory. */
+enum { WIRE_BUF_ROOM = 48 };
+void wire_buf_begin(struct base_buf *buf);
+SHOAL_MUST_USE shoal_status wire_peer_send_buf(struct wire_peer *peer, uint16_t kind,
+                                               struct base_buf *buf);
 void wire_peer_close(struct wire_peer *peer); /* at once, no callback; NULL is allowed */
 /* Bytes sent and received, with frames, since it was made. */
 struct wire_count {
     uint64_t sent_bytes, received_bytes, sent_messages, received_messages, again;
 };
 struct wire_count wire_peer_count(const struct wire_peer *peer);
+/* Bytes that the other side has not acknowledged, or that are not even sent: who has much to say asks
+ * before saying more. */
+size_t wire_peer_waiting(const struct wire_peer *peer);
 
 #endif

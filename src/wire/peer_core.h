@@ -4,6 +4,7 @@
 
 #include "wire/inbox.h"
 #include "wire/outbox.h"
+#include "wire/stream.h"
 
 #define WIRE_MS ((uint64_t)1000000) /* in ns */
 
@@ -18,7 +19,7 @@ enum peer_state {
 struct wire_peer {
     struct env_loop *loop;
     const struct base_alloc *alloc;
-    struct env_conn *conn; /* NULL: closed */
+    struct wire_stream *stream; /* NULL: closed */
     char *address;
     struct wire_peer_ops ops;
     void *ctx;
@@ -57,10 +58,10 @@ struct wire_peer {
 /* --- peer.c --- */
 
 SHOAL_MUST_USE shoal_status wire_opts_check(const struct wire_opts *opts, shoal_err *err);
-/* A stranger of `server`, which owns the connection from now on. NULL: out of memory, and `conn` is
+/* A stranger of `server`, which owns the stream from now on. NULL: out of memory, and `stream` is
  * still the caller's. */
 struct wire_peer *wire_peer_accept(struct wire_server *server, struct env_loop *loop,
-                                   struct env_conn *conn, const struct wire_key *key,
+                                   struct wire_stream *stream, const struct wire_key *key,
                                    const struct wire_opts *opts);
 /* Ends a stranger with words from outside its callbacks: its server hears of it. */
 void wire_peer_refuse(struct wire_peer *peer, const shoal_err *why);
@@ -81,8 +82,10 @@ SHOAL_MUST_USE bool wire_peer_life_start(struct wire_peer *peer, uint64_t delay_
 void wire_peer_hello(struct wire_peer *peer); /* the client begins */
 void wire_peer_repeat(struct wire_peer *peer);
 void wire_peer_take_record(struct wire_peer *peer, const struct wire_unit *unit);
-/* Refuses a stranger of another version, so that it can name both too. */
-void wire_peer_tell_version(struct wire_peer *peer, const shoal_err *why);
+/* Refuses a stranger of another version, or one that came with TLS, so that it can say so too. */
+void wire_peer_tell(struct wire_peer *peer, const shoal_err *why);
+/* Refuses a stranger who was answered, and closes it when it has had time to read that. */
+void wire_peer_linger(struct wire_peer *peer, const shoal_err *why);
 
 /* --- server.c, for its strangers --- */
 

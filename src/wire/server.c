@@ -7,12 +7,13 @@
 #include "base/err.h"
 #include "wire/peer_core.h"
 
-enum { STRANGERS_MAX = 256 };
+enum { STRANGERS_MAX = 256, SERVER_ADDRESS_SIZE = 300 };
 
 struct wire_server {
     struct env_loop *loop;
     const struct base_alloc *alloc;
-    struct env_listener *listener;
+    struct wire_port *port;
+    char address[SERVER_ADDRESS_SIZE];
     struct wire_key key;
     struct wire_opts opts;
     void (*accept)(void *ctx, struct wire_peer *peer);
@@ -58,16 +59,16 @@ void wire_server_refused(struct wire_server *server, const char *address, const 
         server->refused(server->ctx, address, why);
 }
 
-static void on_accepted(void *ctx, struct env_conn *conn)
+static void on_accepted(void *ctx, struct wire_stream *stream)
 {
     struct wire_server *server = ctx;
     shoal_err err = SHOAL_ERR_INIT;
     struct wire_peer *peer =
-        wire_peer_accept(server, server->loop, conn, &server->key, &server->opts);
+        wire_peer_accept(server, server->loop, stream, &server->key, &server->opts);
     if (peer == NULL) {
         (void)base_err_nomem(&err, "accepting a connection");
-        wire_server_refused(server, env_conn_address(conn), &err);
-        env_conn_close(conn);
+        wire_server_refused(server, wire_stream_address(stream), &err);
+        wire_stream_close(stream);
         return;
     }
     join(server, peer);
@@ -100,25 +101,26 @@ shoal_status wire_server_new(struct env_loop *loop, const char *address, const s
     server->accept = accept;
     server->refused = refused;
     server->ctx = ctx;
-    st = env_listen(loop, address, on_accepted, server, &server->listener, err);
+    st = wire_stream_listen(loop, address, key, on_accepted, server, &server->port, err);
     if (st != SHOAL_OK) {
         wire_server_free(server);
         return st;
     }
+    wire_port_address(server->port, server->address, sizeof server->address);
     *out_server = server;
     return SHOAL_OK;
 }
 
 const char *wire_server_address(const struct wire_server *server)
 {
-    return env_listener_address(server->listener);
+    return server->address;
 }
 
 void wire_server_free(struct wire_server *server)
 {
     if (server == NULL)
         return;
-    env_listener_close(server->listener);
+    wire_port_close(server->port);
     while (server->first != NULL) {
         struct wire_peer *peer = server->first;
         wire_server_leave(server, peer);

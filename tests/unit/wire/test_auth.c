@@ -1,9 +1,15 @@
 /* Tests of src/wire/auth.c. */
 #include "torture.h"
 
+#include "base/assert.h"
 #include "wire/auth.h"
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct wire_key key_of(unsigned char first)
 {
@@ -101,6 +107,60 @@ static void a_key_file_is_read_or_named_in_the_error(void **state)
     assert_string_equal(err.where, "short.key");
     assert_int_equal(wire_key_load(env, "no.key", &back, &err), SHOAL_E_NOTFOUND);
     assert_memory_equal(&key, &back, sizeof key);
+    shoal_env_free(env);
+}
+
+static void a_key_file_that_others_may_read_is_refused_with_what_to_do(void **state)
+{
+    char path[] = "/tmp/shoal-test-key-XXXXXX", text[2 * WIRE_KEY_SIZE + 1], hint[64];
+    struct wire_key key = key_of(9), back = key_of(1);
+    static const mode_t BAD[] = {0640, 0604, 0620, 0602, 0610, 0644, 0666};
+    shoal_err err = SHOAL_ERR_INIT;
+    shoal_env *env = NULL;
+    int fd = mkstemp(path);
+    (void)state;
+
+    assert_true(fd >= 0);
+    wire_key_format(&key, text);
+    assert_int_equal(write(fd, text, 64), 64);
+    (void)snprintf(hint, sizeof hint, "chmod 600 %s", path);
+    assert_int_equal(shoal_env_real_new(&env, NULL), SHOAL_OK);
+    for (size_t i = 0; i < BASE_COUNT(BAD); i++) {
+        assert_int_equal(fchmod(fd, BAD[i]), 0);
+        assert_int_equal(wire_key_load(env, path, &back, &err), SHOAL_E_DENIED);
+        assert_string_equal(err.hint, hint);
+        assert_memory_not_equal(&key, &back, sizeof key);
+    }
+    assert_int_equal(fchmod(fd, 0400), 0);
+    assert_int_equal(wire_key_load(env, path, &back, &err), SHOAL_OK);
+    assert_memory_equal(&key, &back, sizeof key);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(close(fd), 0);
+    shoal_env_free(env);
+}
+
+static void a_key_may_come_through_a_pipe_with_a_name(void **state)
+{
+    char path[] = "/tmp/shoal-test-key-XXXXXX", pipe_path[64], text[2 * WIRE_KEY_SIZE + 1];
+    struct wire_key key = key_of(9), back = key_of(1);
+    shoal_env *env = NULL;
+    (void)state;
+
+    assert_non_null(mkdtemp(path));
+    (void)snprintf(pipe_path, sizeof pipe_path, "%s/key", path);
+    assert_int_equal(mkfifo(pipe_path, 0644), 0);
+    wire_key_format(&key, text);
+    assert_int_equal(shoal_env_real_new(&env, NULL), SHOAL_OK);
+    pid_t child = fork(); /* who writes, once it is read */
+    if (child == 0) {
+        int to = open(pipe_path, O_WRONLY);
+        _exit(write(to, text, 64) == 64 ? 0 : 1);
+    }
+    assert_int_equal(wire_key_load(env, pipe_path, &back, NULL), SHOAL_OK);
+    assert_memory_equal(&key, &back, sizeof key);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(unlink(pipe_path), 0);
+    assert_int_equal(rmdir(path), 0);
     shoal_env_free(env);
 }
 
@@ -238,6 +298,8 @@ int main(void)
         cmocka_unit_test(a_key_that_is_none_is_refused_and_leaves_the_old),
         cmocka_unit_test(a_simulated_key_is_the_seeds_and_a_real_one_is_new),
         cmocka_unit_test(a_key_file_is_read_or_named_in_the_error),
+        cmocka_unit_test(a_key_file_that_others_may_read_is_refused_with_what_to_do),
+        cmocka_unit_test(a_key_may_come_through_a_pipe_with_a_name),
         cmocka_unit_test(loading_a_key_survives_every_failed_allocation),
         cmocka_unit_test(a_record_parses_to_what_was_formatted),
         cmocka_unit_test(a_record_with_any_wrong_byte_in_its_head_is_refused),

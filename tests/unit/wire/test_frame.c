@@ -85,9 +85,13 @@ static void a_stream_in_pieces_of_any_size_gives_the_same_units(void **state)
             size_t left = 1 + base_rand_below(&rand, most);
             if (left > size - at)
                 left = size - at;
-            memcpy(piece + odd, stream + at, left);
+            unsigned char *place = piece + odd;
+            size_t room = base_rand_below(&rand, 2) == 0 ? wire_reader_room(&reader, &place) : 0;
+            if (room > 0 && left > room)
+                left = room;
+            memcpy(place, stream + at, left);
             at += left;
-            const unsigned char *bytes = piece + odd;
+            const unsigned char *bytes = place;
             struct wire_unit unit;
             shoal_status st = SHOAL_OK;
             while ((st = wire_reader_next(&reader, "x", &bytes, &left, &unit, NULL)) == SHOAL_OK)

@@ -9,16 +9,41 @@
 
 enum { SEED = 4 };
 
-/* Puts message number `*put`: its bytes say which it is. */
-static shoal_status put(struct wire_outbox *box, uint64_t *next, size_t size)
+static shoal_status put_as_buffer(struct wire_outbox *box, uint16_t kind, const void *bytes,
+                                  size_t size)
+{
+    struct base_buf buf;
+    base_buf_init(&buf, box->alloc, 1 << 21);
+    wire_buf_begin(&buf);
+    base_buf_append(&buf, bytes, size);
+    shoal_status st = wire_outbox_put_buf(box, kind, &buf);
+    if (st == SHOAL_OK) /* as when it was begun, or there was no memory for that */
+        assert_true(buf.size == WIRE_BUF_ROOM || base_buf_status(&buf) == SHOAL_E_NOMEM);
+    base_buf_fini(&buf);
+    return st;
+}
+
+/* Puts message number `*next`: its bytes say which it is. */
+static shoal_status put_so(struct wire_outbox *box, uint64_t *next, size_t size, bool as_buffer)
 {
     static unsigned char bytes[1 << 20];
     memset(bytes, (int)(*next & 255), size);
     shoal_status st =
-        wire_outbox_put(box, (uint16_t)*next, bytes, size / 2, bytes, size - size / 2);
+        as_buffer ? put_as_buffer(box, (uint16_t)*next, bytes, size)
+                  : wire_outbox_put(box, (uint16_t)*next, bytes, size / 2, bytes, size - size / 2);
     if (st == SHOAL_OK)
         (*next)++;
     return st;
+}
+
+static shoal_status put(struct wire_outbox *box, uint64_t *next, size_t size)
+{
+    return put_so(box, next, size, false);
+}
+
+static shoal_status put_either(struct wire_outbox *box, uint64_t *next, size_t size)
+{
+    return put_so(box, next, size, *next % 3 == 1);
 }
 
 struct line { /* what a receiver without early frames would know */
@@ -81,7 +106,8 @@ static void messages_come_out_in_order_and_lost_ones_again(void **state)
             uint64_t many = base_rand_below(&rand, 30);
             for (uint64_t i = 0; i < many; i++)
                 assert_int_equal(
-                    put(&box, &next,
+                    put_either(
+                        &box, &next,
                         base_rand_below(&rand, base_rand_below(&rand, 50) == 0 ? 200000 : 300)),
                     SHOAL_OK);
             if (base_rand_below(&rand, 2) == 0)
@@ -211,6 +237,36 @@ static void an_acknowledgement_of_what_was_not_sent_is_refused(void **state)
     wire_outbox_fini(&box);
 }
 
+static void a_large_buffer_leaves_its_memory_and_the_next_one_gets_it(void **state)
+{
+    static const char body[100000];
+    struct wire_outbox box;
+    struct base_buf buf[2];
+    const unsigned char *bytes = NULL;
+    size_t size = 0;
+    (void)state;
+
+    wire_outbox_init(&box, &base_alloc_libc, 1 << 20);
+    for (int i = 0; i < 2; i++) {
+        base_buf_init(&buf[i], &base_alloc_libc, 1 << 20);
+        wire_buf_begin(&buf[i]);
+        base_buf_append(&buf[i], body, sizeof body);
+    }
+    const char *data = buf[0].data;
+    assert_int_equal(wire_outbox_put_buf(&box, 1, &buf[0]), SHOAL_OK);
+    assert_true(wire_outbox_next(&box, &bytes, &size));
+    assert_ptr_equal(bytes, data);
+    assert_true(buf[0].data != data);
+    wire_outbox_sent(&box);
+    assert_true(wire_outbox_acknowledge(&box, 1));
+    assert_int_equal(box.kept, 0);
+    assert_int_equal(wire_outbox_put_buf(&box, 1, &buf[1]), SHOAL_OK);
+    assert_ptr_equal(buf[1].data, data);
+    for (int i = 0; i < 2; i++)
+        base_buf_fini(&buf[i]);
+    wire_outbox_fini(&box);
+}
+
 static shoal_status fill_some(const struct base_alloc *alloc, void *ctx)
 {
     struct wire_outbox box;
@@ -220,7 +276,7 @@ static shoal_status fill_some(const struct base_alloc *alloc, void *ctx)
     wire_outbox_init(&box, alloc, 1 << 30);
     for (int i = 0; i < 10 && st == SHOAL_OK; i++) {
         size_t kept = box.kept;
-        st = put(&box, &next, i % 2 == 0 ? 40000 : 100000);
+        st = put_either(&box, &next, i % 2 == 0 ? 40000 : 100000);
         if (st != SHOAL_OK && kept != box.kept)
             st = SHOAL_E_INTERNAL;
     }
@@ -242,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_full_outbox_says_so_and_takes_more_after_an_acknowledgement),
         cmocka_unit_test(frames_sealed_before_the_seed_was_known_are_whole),
         cmocka_unit_test(an_acknowledgement_of_what_was_not_sent_is_refused),
+        cmocka_unit_test(a_large_buffer_leaves_its_memory_and_the_next_one_gets_it),
         cmocka_unit_test(putting_survives_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,9 +163,9 @@ static inline void world_free(struct world *world)
     base_free(&base_alloc_libc, world);
 }
 
-/* A server on "home"; memory of all from `alloc`. NULL when that is short. */
-static inline struct world *world_new(const struct base_alloc *alloc, uint64_t seed,
-                                      const struct wire_opts *opts)
+/* A server on `listen` of host "home"; memory of all from `alloc`. NULL when that is short. */
+static inline struct world *world_at(const struct base_alloc *alloc, uint64_t seed,
+                                     const char *listen, const struct wire_opts *opts)
 {
     struct world *world = base_calloc(&base_alloc_libc, 1, sizeof *world);
     shoal_assert(world != NULL);
@@ -178,13 +178,19 @@ static inline struct world *world_new(const struct base_alloc *alloc, uint64_t s
     if (env_loop_new(world->env, "home", &world->home.loop, NULL) != SHOAL_OK ||
         env_loop_new(world->env, "away", &world->away.loop, NULL) != SHOAL_OK ||
         wire_key_new(world->env, &world->key, NULL) != SHOAL_OK ||
-        wire_server_new(world->home.loop, "home:0", &world->key, opts, world_accept, world_refused,
+        wire_server_new(world->home.loop, listen, &world->key, opts, world_accept, world_refused,
                         world, &world->server, NULL) != SHOAL_OK) {
         world_free(world);
         return NULL;
     }
     (void)snprintf(world->address, sizeof world->address, "%s", wire_server_address(world->server));
     return world;
+}
+
+static inline struct world *world_new(const struct base_alloc *alloc, uint64_t seed,
+                                      const struct wire_opts *opts)
+{
+    return world_at(alloc, seed, "home:0", opts);
 }
 
 static inline shoal_status world_connect(struct world *world, const struct wire_key *key,
