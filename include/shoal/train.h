@@ -74,6 +74,9 @@ typedef struct shoal_done {
     size_t result_size;
 } shoal_done;
 
+/* Of an application whose options or data decide. */
+#define SHOAL_STALENESS_PLANNED UINT32_MAX
+
 typedef struct shoal_app {
     size_t struct_size;    /* sizeof(shoal_app) */
     const char *name;      /* as in `shoal train NAME` */
@@ -81,7 +84,8 @@ typedef struct shoal_app {
     const char *data;      /* what DATA is, one line */
     const char *objective; /* what the reported value is, such as "rmse"; less is better */
     const char *units;     /* what units_per_s counts, such as "ratings" */
-    uint32_t staleness;    /* when nobody says otherwise; 0: bulk synchronous */
+    uint32_t staleness;    /* when nobody says otherwise; 0: bulk synchronous; or
+                              SHOAL_STALENESS_PLANNED: plan sets it */
     const shoal_opt *opts;
     size_t opt_count;
     size_t options_size; /* of the struct that `offset` points into */
@@ -101,8 +105,6 @@ typedef struct shoal_app {
     shoal_status (*save)(shoal_driver *driver, shoal_model *model, shoal_err *err);
     /* Uses a model on data: lines for `shoal predict`, metrics for `shoal eval`. NULL: it cannot. */
     shoal_status (*score)(shoal_score *score, shoal_err *err);
-    /* In place of `staleness`, where it depends on options. NULL: it does not. */
-    uint32_t (*staleness_of)(const void *options);
 } shoal_app;
 
 /* ---- the driver: in plan ---- */
@@ -113,6 +115,9 @@ SHOAL_API const void *shoal_driver_options(const shoal_driver *driver); /* the s
 SHOAL_API void *shoal_driver_state(shoal_driver *driver);               /* driver_size bytes */
 SHOAL_API uint64_t shoal_driver_seed(const shoal_driver *driver);
 SHOAL_API uint32_t shoal_driver_staleness(const shoal_driver *driver);
+/* In plan, before executors and tables: the job's staleness, unless whoever started it has chosen
+ * one; shoal_driver_staleness tells. It is 0 until then. */
+SHOAL_API void shoal_driver_set_staleness(shoal_driver *driver, uint32_t staleness);
 /* How many tasks can run at once now: threads of all workers; at least 1. */
 SHOAL_API uint32_t shoal_driver_threads(const shoal_driver *driver);
 
@@ -151,6 +156,11 @@ SHOAL_API float *shoal_driver_shard(shoal_driver *driver, uint32_t table, uint32
                                     uint64_t *out_first, uint64_t *out_count);
 /* All rows of a table that is not held. */
 SHOAL_API float *shoal_driver_rows(shoal_driver *driver, uint32_t table);
+/* The same for who only reads: nothing is sent again because of it. */
+SHOAL_API const float *shoal_driver_shard_read(const shoal_driver *driver, uint32_t table,
+                                               uint32_t shard, uint64_t *out_first,
+                                               uint64_t *out_count);
+SHOAL_API const float *shoal_driver_rows_read(const shoal_driver *driver, uint32_t table);
 /* The executor's state as its last ended task left it. */
 SHOAL_API const void *shoal_driver_executor_read(const shoal_driver *driver, uint32_t executor,
                                                  size_t *out_size);

@@ -7,22 +7,25 @@
  *
  * The way to the minimum is chosen by the shape of the data and never by workers (num_linear_choose):
  *
- *   newton  Newton's method, bulk synchronous: logreg_newton.c.
- *   dual    dual coordinate ascent: hinge loss, and other losses when there are more columns than
- *           rows. An epoch is a pass of every executor over its rows from the newest weights.
+ *   newton  Newton's method: logreg_newton.c; of a hinge logreg_hinge.c; with penalty l1 and few
+ *           columns logreg_prox.c. Bulk synchronous.
+ *   dual    dual coordinate ascent, when there are more columns than rows, and for most hinges. An epoch
+ *           is a pass of every executor over its rows from the newest weights.
  *   lasso   coordinate descent on the primal for penalty l1: the same with columns and margins.
  *   sgd     stochastic gradient descent, when asked for: the same with steps that shrink. Increments
  *           of a multinomial model go out as factors where these are fewer bytes.
  *
  * The last three take executors in a new random order in every epoch; in a fixed order they need
  * several times as many. When staleness is allowed, as many run as there are threads, each sees what
- * ended before it began, and `spread` allows for those beside it. In a bulk synchronous job a clock is a wave of LOGREG_WAVE executors while the others
- * pause: the same result for any number of workers, with that much to do at once.
+ * ended before it began, and `spread` allows for those beside it. In a bulk synchronous job a clock
+ * is a wave of LOGREG_WAVE executors while the others pause: the same result for any number of
+ * workers, with that much to do at once.
  *
  * The end. Dual: passes give a guess of the duality gap, which is often low; when it is small enough
  * a clock of JUDGE tasks finds the gap itself, and the job ends when that is below tol x objective.
  * Lasso: every NUM_LINEAR_REST-th epoch visits all columns and is judged; it ends when the sum of
- * |subgradients| is tol x share of the smallest class of what it was at first. Sgd: after `epochs`.
+ * |subgradients|, all at the same weights, is tol x share of the smallest class of what it was at
+ * first. Sgd: after `epochs`.
  *
  * Tests: tests/unit/app/test_logreg.c, tests/cli/test_train_logreg.py. */
 #include "app/logreg.h"
@@ -51,8 +54,8 @@ static const shoal_opt OPTS[] = {
     {"algorithm", SHOAL_OPT_CHOICE, "auto", "auto: by loss and shape of the data", 0, 0, ALGORITHMS,
      offsetof(struct logreg_options, algorithm)},
     {"tol", SHOAL_OPT_F64, "0",
-     "0: 0.01 of the first slope (newton, l1); a gap of 0.0001 of the objective, hinge 0.001 "
-     "(sdca)",
+     "0: 0.01 of the first slope (newton, l1); a gap of 2e-5 of the objective (sdca), of a hinge "
+     "5e-4 (newton) and 2e-4 (sdca)",
      0, 1, NULL, offsetof(struct logreg_options, tol)},
     {"epochs", SHOAL_OPT_U64, "0", "at most so many; 0: 1000, and 20 for sgd", 0, 1e6, NULL,
      offsetof(struct logreg_options, epochs)},
@@ -89,7 +92,11 @@ struct logreg_result logreg_take_sum(struct logreg_driver *d)
         sum.loss += d->of[e].loss;
         sum.gap += d->of[e].gap;
         sum.penalty += d->of[e].penalty;
+        sum.sharp += d->of[e].sharp;
+        sum.dual += d->of[e].dual;
         sum.units += d->of[e].units;
+        for (int i = 0; i < NUM_LINEAR_STEPS; i++)
+            sum.line[i] += d->of[e].line[i];
     }
     memset(d->of, 0, sizeof d->of);
     return sum;
@@ -264,7 +271,7 @@ static shoal_status judged(shoal_driver *driver, shoal_err *err)
             d->first = gap;
     } else if (d->way == NUM_LINEAR_LASSO) {
         value += sum.penalty;
-        gap = d->rest;
+        gap = sum.gap;
         enough = d->tol * d->share * d->first;
     }
     if (!isfinite(value)) {
@@ -307,6 +314,10 @@ static void book(shoal_driver *driver, uint32_t executor, const struct logreg_re
     of->loss += result->loss;
     of->gap += result->gap;
     of->penalty += result->penalty;
+    of->sharp += result->sharp;
+    of->dual += result->dual;
+    for (int i = 0; i < NUM_LINEAR_STEPS; i++)
+        of->line[i] += result->line[i];
     if (d->way == NUM_LINEAR_LASSO)
         units = (uint64_t)((double)units * (double)d->rows / d->columns);
     shoal_driver_report(driver, NAN, NAN, units);
@@ -336,16 +347,6 @@ static shoal_status done(shoal_driver *driver, const shoal_done *done, shoal_err
     return d->sent < d->executors ? send_wave(driver, err) : end_epoch(driver, err);
 }
 
-/* Newton's method is bulk synchronous and the others are not; where the shape of the data decides,
- * it may be either, and waves serve. */
-static uint32_t staleness_of(const void *options)
-{
-    const struct logreg_options *o = options;
-
-    return o->loss == NUM_LINEAR_HINGE || o->penalty == NUM_LINEAR_ABSOLUTE ||
-           o->algorithm == LOGREG_SDCA || o->algorithm == LOGREG_SGD;
-}
-
 extern const shoal_app app_logreg;
 const shoal_app app_logreg = {.struct_size = sizeof app_logreg,
                               .name = "logreg",
@@ -363,4 +364,4 @@ const shoal_app app_logreg = {.struct_size = sizeof app_logreg,
                               .run = logreg_run,
                               .save = logreg_save,
                               .score = logreg_score,
-                              .staleness_of = staleness_of};
+                              .staleness = SHOAL_STALENESS_PLANNED};

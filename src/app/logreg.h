@@ -1,11 +1,12 @@
 /* logreg.h - what the files of the application `logreg` share: logreg.c (options and the driver of
- * coordinate passes), logreg_newton.c (the driver of Newton's method), logreg_plan.c (data to
+ * coordinate passes), logreg_newton.c, logreg_hinge.c and logreg_prox.c (drivers of Newton's method),
+ * logreg_plan.c (data to
  * executors and tables), logreg_task.c (the tasks), logreg_score.c (models written and used).
  *
  * What is where, by the way to the minimum (num/linear.h has the ways):
  *
  *              executors have     their state        tables besides the labels
- *   newton     rows               curves             point: where to look; sum: what was found
+ *   newton     rows               curves, margins    point: where to look; sum: what was found
  *   gram       rows               curves             the same, and the Hessian
  *   dual       rows               alpha, rest        w
  *   sgd        rows               -                  w
@@ -55,13 +56,14 @@ enum {
     LOGREG_GRAM   /* gram: (columns, columns) */
 };
 
-enum { LOGREG_VECTORS = 5 }; /* see logreg_newton.c */
+enum { LOGREG_VECTORS = 6 }; /* see logreg_newton.h */
 
 enum logreg_fn {
     LOGREG_SLOPE, /* gradient at the point, curves into the state */
     LOGREG_TURN,  /* Hessian times the point */
     LOGREG_DIAGONAL,
     LOGREG_HESSIAN,
+    LOGREG_LINE,  /* hinge: slopes along the point, which is a direction */
     LOGREG_PASS,  /* one pass of dual, sgd or lasso */
     LOGREG_PAUSE, /* nothing: not this executor's wave */
     LOGREG_JUDGE  /* loss and what else the objective has */
@@ -88,14 +90,18 @@ struct logreg_arg {
     uint64_t epoch;
     double step, scale; /* sgd; factors: weights are scale x the table */
     float spread;
-    uint32_t whole; /* visits all rows */
+    uint32_t whole;  /* visits all rows */
+    float smooth;    /* newton: of a hinge */
+    uint32_t sample; /* slope: above 1, and the Hessian of one row in so many */
 };
 
 struct logreg_result {
-    double loss;    /* cost x loss */
-    double gap;     /* dual: of visited rows; lasso: sum of |subgradients| */
-    double penalty; /* judge: dual: sum of conjugates; lasso: |w|_1 */
-    uint64_t units; /* rows; lasso: columns */
+    double loss;        /* cost x loss */
+    double gap;         /* dual: of visited rows; lasso: sum of |subgradients| */
+    double penalty;     /* judge: dual: sum of conjugates; lasso: |w|_1 */
+    double sharp, dual; /* newton: of a smoothed hinge, see struct num_linear_slope */
+    uint64_t units;     /* rows; lasso: columns */
+    double line[NUM_LINEAR_STEPS];
 };
 
 struct logreg_driver {
@@ -108,11 +114,12 @@ struct logreg_driver {
     uint32_t order[LOGREG_EXECUTORS_MAX];
     uint64_t judged; /* epoch of the last judgement */
     double scale;    /* factors; others 1 */
-    double first;    /* lasso: sum of |subgradients| in the first epoch */
+    double first;    /* what has to fall, as it was at first: slope, gap or sum of |subgradients| */
     double expect;   /* dual: the gap at which judging pays */
     /* newton */
-    uint32_t tries, steps;
-    double least, step, down, slope_first, rest, rest_first;
+    uint32_t tries, steps, sample;
+    double least, step, down, rest, rest_first;
+    double smooth, value, dual, bound; /* hinge; smooth is 0 for others: see logreg_hinge.c */
     struct logreg_result of[LOGREG_EXECUTORS_MAX]; /* of this epoch; newton: of this clock */
 };
 
@@ -124,6 +131,8 @@ static inline size_t logreg_size(const struct logreg_driver *d)
 struct logreg_result logreg_take_sum(struct logreg_driver *d);
 double logreg_dot(const float *a, const float *b, size_t size);
 shoal_status logreg_plan(shoal_driver *driver, shoal_err *err);
+/* The first clock; a hinge wants its part before. */
+void logreg_hinge_begin(struct logreg_driver *d);
 shoal_status logreg_newton_start(shoal_driver *driver, shoal_err *err);
 /* All executors have ended a clock with this task. */
 shoal_status logreg_newton_clock(shoal_driver *driver, uint32_t fn, shoal_err *err);

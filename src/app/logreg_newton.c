@@ -10,6 +10,9 @@
  * try already has the next gradient and curves; a refused one has overwritten the curves, which is
  * right since the accepted one always comes last and nobody goes back.
  *
+ * That is of smooth losses with squares as penalty. What is different for a hinge is in
+ * logreg_hinge.c, for the l1 penalty in logreg_prox.c.
+ *
  * It ends when |g| is down to tol x share of the smallest class of what it was at w = 0 (LIBLINEAR's
  * rule), when floats cannot show a better point, or after `epochs` directions.
  *
@@ -17,7 +20,7 @@
  * conjugate gradients before a turn. Vectors are floats in the table LOGREG_KEPT; dot products and
  * what is decided by them are doubles. Sums of a clock are added in the order of executors, so all of
  * this is equal bit for bit for any number of workers. */
-#include "app/logreg.h"
+#include "app/logreg_newton.h"
 
 #include "base/err.h"
 #include <math.h>
@@ -26,27 +29,21 @@
 enum { STEPS_MAX = 40, TRIES_MAX = 10 };
 static const double CG_TOL = 0.1, ARMIJO = 1e-4;
 
-/* The driver's vectors: (columns, lanes) each, one after the other in LOGREG_KEPT. */
-struct vectors {
-    size_t size;
-    float *point, *sum;              /* the tables */
-    float *w, *g, *d, *left, *scale; /* left: -g - H d; scale: diagonal of H */
-};
-
-static struct vectors vectors_of(shoal_driver *driver)
+static struct newton_vectors vectors_of(shoal_driver *driver)
 {
     const struct logreg_driver *d = shoal_driver_state(driver);
     size_t size = logreg_size(d);
     float *kept = shoal_driver_rows(driver, LOGREG_KEPT);
 
-    return (struct vectors){.size = size,
-                            .point = shoal_driver_rows(driver, LOGREG_W),
-                            .sum = shoal_driver_rows(driver, LOGREG_SUM),
-                            .w = kept,
-                            .g = kept + size,
-                            .d = kept + 2 * size,
-                            .left = kept + 3 * size,
-                            .scale = kept + 4 * size};
+    return (struct newton_vectors){.size = size,
+                                   .point = shoal_driver_rows(driver, LOGREG_W),
+                                   .sum = shoal_driver_rows(driver, LOGREG_SUM),
+                                   .w = kept,
+                                   .g = kept + size,
+                                   .d = kept + 2 * size,
+                                   .left = kept + 3 * size,
+                                   .scale = kept + 4 * size,
+                                   .dual = kept + 5 * size};
 }
 
 double logreg_dot(const float *a, const float *b, size_t size)
@@ -62,55 +59,66 @@ double logreg_dot(const float *a, const float *b, size_t size)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-static shoal_status next(shoal_driver *driver, struct vectors *v, uint32_t fn, shoal_err *err)
+shoal_status logreg_newton_next(shoal_driver *driver, struct newton_vectors *v, uint32_t fn,
+                                shoal_err *err)
 {
     struct logreg_driver *d = shoal_driver_state(driver);
+    struct logreg_arg arg = {.smooth = (float)d->smooth, .sample = d->sample};
+    uint32_t ours = 1u << LOGREG_LABEL | 1u << LOGREG_SUM | 1u << LOGREG_KEPT | 1u << LOGREG_GRAM;
+    shoal_dispatch task = {.fn = fn,
+                           .clock = d->clock++,
+                           .ends_clock = true,
+                           .arg = &arg,
+                           .arg_size = sizeof arg,
+                           .unread = ours};
+    shoal_status st = SHOAL_OK;
 
     memset(v->sum, 0, v->size * sizeof *v->sum);
-    return shoal_driver_dispatch_all(driver, fn, d->clock++, err);
+    for (; task.executor < d->executors && st == SHOAL_OK; task.executor++)
+        st = shoal_driver_dispatch(driver, &task, err);
+    return st;
 }
 
 shoal_status logreg_newton_start(shoal_driver *driver, shoal_err *err)
 {
     struct logreg_driver *d = shoal_driver_state(driver);
+    struct newton_vectors v = vectors_of(driver);
 
     d->least = INFINITY;
-    return shoal_driver_dispatch_all(driver, LOGREG_SLOPE, d->clock++, err);
+    return logreg_newton_next(driver, &v, LOGREG_SLOPE, err);
 }
 
-static shoal_status finish(shoal_driver *driver)
+shoal_status logreg_newton_finish(shoal_driver *driver, double value)
 {
-    struct logreg_driver *d = shoal_driver_state(driver);
-
-    shoal_driver_report(driver, d->least, 1, 0);
+    shoal_driver_report(driver, value, 1, 0);
     shoal_driver_finish(driver);
     return SHOAL_OK;
 }
 
 /* ---- directions ---- */
 
-static shoal_status try_step(shoal_driver *driver, struct vectors *v, shoal_err *err)
+shoal_status logreg_newton_try(shoal_driver *driver, struct newton_vectors *v, shoal_err *err)
 {
     const struct logreg_driver *d = shoal_driver_state(driver);
     float step = (float)d->step;
 
     for (size_t i = 0; i < v->size; i++)
         v->point[i] = v->w[i] + step * v->d[i];
-    return next(driver, v, LOGREG_SLOPE, err);
+    return logreg_newton_next(driver, v, LOGREG_SLOPE, err);
 }
 
-static shoal_status begin_step(shoal_driver *driver, struct vectors *v, shoal_err *err)
+static shoal_status begin_step(shoal_driver *driver, struct newton_vectors *v, shoal_err *err)
 {
     struct logreg_driver *d = shoal_driver_state(driver);
 
     d->step = 1;
     d->tries = 0;
     d->down = logreg_dot(v->g, v->d, v->size);
-    return try_step(driver, v, err);
+    return d->smooth > 0 ? logreg_hinge_line(driver, v, err) : logreg_newton_try(driver, v, err);
 }
 
 /* left' scale^-1 left */
-static double residual(const struct vectors *v)
+static double residual(const struct newton_vectors *v)
 {
     double sum = 0;
 
@@ -119,7 +127,7 @@ static double residual(const struct vectors *v)
     return sum;
 }
 
-static shoal_status begin_turns(shoal_driver *driver, struct vectors *v, shoal_err *err)
+static shoal_status begin_turns(shoal_driver *driver, struct newton_vectors *v, shoal_err *err)
 {
     struct logreg_driver *d = shoal_driver_state(driver);
 
@@ -131,10 +139,10 @@ static shoal_status begin_turns(shoal_driver *driver, struct vectors *v, shoal_e
     }
     d->steps = 0;
     d->rest = d->rest_first = residual(v);
-    return next(driver, v, LOGREG_TURN, err);
+    return logreg_newton_next(driver, v, LOGREG_TURN, err);
 }
 
-static shoal_status turned(shoal_driver *driver, struct vectors *v, shoal_err *err)
+static shoal_status turned(shoal_driver *driver, struct newton_vectors *v, shoal_err *err)
 {
     struct logreg_driver *d = shoal_driver_state(driver);
     double along = 0;
@@ -157,7 +165,7 @@ static shoal_status turned(shoal_driver *driver, struct vectors *v, shoal_err *e
         return begin_step(driver, v, err);
     for (size_t i = 0; i < v->size; i++)
         v->point[i] = v->left[i] / v->scale[i] + turn * v->point[i];
-    return next(driver, v, LOGREG_TURN, err);
+    return logreg_newton_next(driver, v, LOGREG_TURN, err);
 }
 
 /* In place: the lower half of h (n, n) becomes its factor. The least pivot is 1, that of the
@@ -183,7 +191,7 @@ static void cholesky(float *h, size_t n)
 }
 
 /* d = -H^-1 g, with H in the table. */
-static shoal_status solve(shoal_driver *driver, struct vectors *v, shoal_err *err)
+static shoal_status solve(shoal_driver *driver, struct newton_vectors *v, shoal_err *err)
 {
     float *h = shoal_driver_rows(driver, LOGREG_GRAM);
     size_t n = v->size;
@@ -205,12 +213,21 @@ static shoal_status solve(shoal_driver *driver, struct vectors *v, shoal_err *er
 
 /* ---- slopes ---- */
 
-static double progress(const struct logreg_driver *d, double slope, double enough)
+double logreg_newton_progress(double first, double now, double enough)
 {
-    return fmin(fmax(log(d->slope_first / slope) / log(d->slope_first / enough), 0), 0.99);
+    return fmin(fmax(log(first / now) / log(first / enough), 0), 0.99);
 }
 
-static shoal_status accept(shoal_driver *driver, struct vectors *v, double value, shoal_err *err)
+shoal_status logreg_newton_turn(shoal_driver *driver, struct newton_vectors *v, shoal_err *err)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+
+    return logreg_newton_next(driver, v,
+                              d->way == NUM_LINEAR_GRAM ? LOGREG_HESSIAN : LOGREG_DIAGONAL, err);
+}
+
+static shoal_status accept(shoal_driver *driver, struct newton_vectors *v, double value,
+                           const struct logreg_result *sum, shoal_err *err)
 {
     const struct logreg_options *o = shoal_driver_options(driver);
     struct logreg_driver *d = shoal_driver_state(driver);
@@ -219,40 +236,48 @@ static shoal_status accept(shoal_driver *driver, struct vectors *v, double value
     for (size_t i = 0; i < v->size; i++)
         v->g[i] = v->sum[i] + v->w[i];
     d->least = value;
+    if (d->smooth > 0)
+        return logreg_hinge_accept(driver, v, sum, err);
     double slope = sqrt(logreg_dot(v->g, v->g, v->size));
     if (d->epoch == 0)
-        d->slope_first = slope;
-    double enough = d->tol * d->share * d->slope_first;
-    shoal_driver_report(driver, value, progress(d, slope, enough), 0);
+        d->first = slope;
+    double enough = d->tol * d->share * d->first;
+    shoal_driver_report(driver, value, logreg_newton_progress(d->first, slope, enough), 0);
     if (!(slope > enough) || d->epoch++ == logreg_epochs(o, d->way))
-        return finish(driver);
-    return next(driver, v, d->way == NUM_LINEAR_GRAM ? LOGREG_HESSIAN : LOGREG_DIAGONAL, err);
+        return logreg_newton_finish(driver, value);
+    return logreg_newton_turn(driver, v, err);
 }
 
-static shoal_status sloped(shoal_driver *driver, struct vectors *v, double loss, shoal_err *err)
+static shoal_status sloped(shoal_driver *driver, struct newton_vectors *v,
+                           const struct logreg_result *sum, shoal_err *err)
 {
     struct logreg_driver *d = shoal_driver_state(driver);
-    double value = loss + 0.5 * logreg_dot(v->point, v->point, v->size);
+    double value = sum->loss + 0.5 * logreg_dot(v->point, v->point, v->size);
 
     if (d->epoch == 0 || value <= d->least + ARMIJO * d->step * d->down)
-        return accept(driver, v, value, err);
-    if (++d->tries > TRIES_MAX)
-        return finish(driver); /* as good as floats can tell */
+        return accept(driver, v, value, sum, err);
+    if (++d->tries > TRIES_MAX) /* as good as floats can tell */
+        return d->smooth > 0 ? logreg_hinge_stuck(driver, v, err)
+                             : logreg_newton_finish(driver, d->least);
     d->step /= 2;
-    return try_step(driver, v, err);
+    return logreg_newton_try(driver, v, err);
 }
 
 shoal_status logreg_newton_clock(shoal_driver *driver, uint32_t fn, shoal_err *err)
 {
     struct logreg_driver *d = shoal_driver_state(driver);
-    struct vectors v = vectors_of(driver);
+    struct newton_vectors v = vectors_of(driver);
+    bool prox = ((const struct logreg_options *)shoal_driver_options(driver))->penalty ==
+                NUM_LINEAR_ABSOLUTE;
     struct logreg_result sum = logreg_take_sum(d);
 
     switch (fn) {
-    case LOGREG_SLOPE: return sloped(driver, &v, sum.loss, err);
+    case LOGREG_SLOPE:
+        return prox ? logreg_prox_sloped(driver, &v, sum.loss, err) : sloped(driver, &v, &sum, err);
     case LOGREG_DIAGONAL: return begin_turns(driver, &v, err);
     case LOGREG_TURN: return turned(driver, &v, err);
-    case LOGREG_HESSIAN: return solve(driver, &v, err);
+    case LOGREG_LINE: return logreg_hinge_step(driver, &v, &sum, err);
+    case LOGREG_HESSIAN: return prox ? logreg_prox_solve(driver, &v, err) : solve(driver, &v, err);
     default: break;
     }
     return base_err(err, SHOAL_E_INTERNAL, "a clock of task %u", fn);

@@ -11,6 +11,10 @@
 #include <math.h>
 #include <string.h>
 
+enum {
+    SAMPLE = 8,
+    SAMPLE_ROWS = 200
+}; /* of Hessians with penalty l1: with so many rows a column */
 enum { ALIGN = 64, CLASSES_MAX = 100000, FACTOR_COLUMNS_MAX = 1 << 20 };
 static const double VALUE_MAX = 1e15;
 static const uint64_t TASK_FLOATS = 16384, MANY_ROWS = 500000;
@@ -39,15 +43,10 @@ struct planning {
 
 static shoal_status check_options(const struct logreg_options *o, shoal_err *err)
 {
-    bool newton = o->algorithm == LOGREG_NEWTON;
-
     if (o->penalty == NUM_LINEAR_ABSOLUTE && o->loss != NUM_LINEAR_LOGISTIC)
         return base_err(err, SHOAL_E_INVAL, "penalty l1 goes with loss logistic only");
     if (o->penalty == NUM_LINEAR_ABSOLUTE && o->algorithm != LOGREG_AUTO)
         return base_err(err, SHOAL_E_INVAL, "penalty l1 has one algorithm: leave it at auto");
-    if (o->loss == NUM_LINEAR_HINGE && newton)
-        return base_err(err, SHOAL_E_INVAL,
-                        "loss hinge has no curvature: algorithm newton cannot minimise it");
     if (o->loss == NUM_LINEAR_SOFTMAX && o->algorithm == LOGREG_SDCA)
         return base_err(err, SHOAL_E_INVAL, "loss softmax has no algorithm sdca");
     if (o->probabilities && o->loss != NUM_LINEAR_LOGISTIC && o->loss != NUM_LINEAR_SOFTMAX)
@@ -104,7 +103,7 @@ static shoal_status find_classes(struct planning *p, shoal_err *err)
 static shoal_status choose_way(struct planning *p, shoal_err *err)
 {
     struct num_csr shape = {.rows = p->svm->x.rows, .columns = p->columns};
-    bool bulk = shoal_driver_staleness(p->driver) == 0;
+    bool newton;
 
     switch (p->o->algorithm) {
     case LOGREG_SDCA: p->way = NUM_LINEAR_DUAL; break;
@@ -114,9 +113,11 @@ static shoal_status choose_way(struct planning *p, shoal_err *err)
         if (p->way == NUM_LINEAR_DUAL && p->o->algorithm == LOGREG_NEWTON)
             p->way = NUM_LINEAR_NEWTON;
     }
-    if (bulk || (p->way != NUM_LINEAR_NEWTON && p->way != NUM_LINEAR_GRAM))
+    newton = p->way == NUM_LINEAR_NEWTON || p->way == NUM_LINEAR_GRAM;
+    shoal_driver_set_staleness(p->driver, newton ? 0 : 1);
+    if (!newton || shoal_driver_staleness(p->driver) == 0)
         return SHOAL_OK;
-    p->way = NUM_LINEAR_DUAL;
+    p->way = p->o->penalty == NUM_LINEAR_ABSOLUTE ? NUM_LINEAR_LASSO : NUM_LINEAR_DUAL;
     if (p->o->algorithm == LOGREG_AUTO && p->o->loss != NUM_LINEAR_SOFTMAX)
         return SHOAL_OK;
     base_err(err, SHOAL_E_INVAL, "Newton's method is bulk synchronous: it has no staleness");
@@ -129,12 +130,15 @@ static uint32_t choose_executors(const struct planning *p)
 {
     uint64_t rows = p->svm->x.rows, own = p->way == NUM_LINEAR_LASSO ? p->columns : rows;
     uint64_t count = rows > MANY_ROWS ? LOGREG_EXECUTORS_MAX : LOGREG_EXECUTORS_MAX / 2;
+    bool newton = p->way == NUM_LINEAR_NEWTON || p->way == NUM_LINEAR_GRAM;
     uint64_t worth = p->entries * p->lanes / TASK_FLOATS + 1;
 
     while (p->way == NUM_LINEAR_LASSO && count > 8 && rows * count > p->entries)
         count /= 2; /* each copies all margins */
     if (p->way == NUM_LINEAR_DUAL && shoal_driver_staleness(p->driver) == 0)
         count /= 2; /* as many pauses as passes cost more than they bring */
+    if (newton)
+        worth = (worth + 1) / 2; /* more clocks, each with less to do */
     count = count < worth ? count : worth;
     if (p->o->executors > 0)
         count = p->o->executors;
@@ -424,6 +428,8 @@ static shoal_status make_states(struct planning *p, shoal_err *err)
         size_t size = floats * sizeof(float);
         if (p->way == NUM_LINEAR_DUAL)
             size += rows;
+        else if (p->way != NUM_LINEAR_LASSO && p->o->loss == NUM_LINEAR_HINGE)
+            size *= 2; /* margins */
         if (p->way == NUM_LINEAR_LASSO)
             size += floats * sizeof(float) + rows;
         float *state = shoal_driver_executor_state(p->driver, e, size > 0 ? size : 1);
@@ -471,10 +477,14 @@ static shoal_status make_tables(const struct planning *p, shoal_err *err)
 
 static void fill_driver(const struct planning *p)
 {
-    static const double NEWTON_TOL = 0.01, HINGE_TOL = 1e-3, GAP_TOL = 1e-4;
+    static const double NEWTON_TOL = 0.01, HINGE_TOL = 5e-4, DUAL_HINGE_TOL = 2e-4, GAP_TOL = 2e-5;
     struct logreg_driver *d = shoal_driver_state(p->driver);
-    double gap = p->o->loss == NUM_LINEAR_HINGE ? HINGE_TOL : GAP_TOL;
-    double tol = p->way == NUM_LINEAR_DUAL ? gap : NEWTON_TOL;
+    bool hinge = p->o->loss == NUM_LINEAR_HINGE;
+    bool newton = p->way == NUM_LINEAR_NEWTON || p->way == NUM_LINEAR_GRAM;
+    double tol = hinge ? HINGE_TOL : NEWTON_TOL;
+
+    if (p->way == NUM_LINEAR_DUAL)
+        tol = hinge ? DUAL_HINGE_TOL : GAP_TOL;
 
     *d = (struct logreg_driver){.executors = p->executors,
                                 .lanes = p->lanes,
@@ -488,6 +498,12 @@ static void fill_driver(const struct planning *p)
                                 .share = p->share,
                                 .scale = 1,
                                 .expect = INFINITY};
+    d->sample = p->way == NUM_LINEAR_GRAM && p->o->penalty == NUM_LINEAR_ABSOLUTE &&
+                        p->svm->x.rows / SAMPLE_ROWS >= p->columns
+                    ? SAMPLE
+                    : 1;
+    if (hinge && newton)
+        logreg_hinge_begin(d);
 }
 
 /* ---- all of it ---- */

@@ -1,9 +1,10 @@
 /* logreg_task.c - the tasks of `logreg`: passes of num/linear.h over an executor's data.
  *
  * Newton's tasks look at the point in the table and add what they find to the table of sums; a slope
- * also leaves the curves of its rows in the state. The other passes work on a private copy of the
- * weights (lasso: margins), and what the copy gained, divided by how many such copies are under way,
- * is what the task adds. It goes out row by row, or as a whole when the executor has no map.
+ * also leaves the curves of its rows in the state, and of a hinge the margins. The other passes work
+ * on a private copy of the weights (lasso: margins), and what the copy gained, divided by how many
+ * such copies are under way, is what the task adds. It goes out row by row, or as a whole when the
+ * executor has no map.
  *
  * Tests: tests/unit/app/test_logreg.c. */
 #include "app/logreg.h"
@@ -83,27 +84,64 @@ static void scratch_fini(struct scratch *s)
 
 /* ---- Newton ---- */
 
+/* The Hessian of every sample-th row times `sample`, but for its diagonal: that is of all rows where
+ * this is more, so that it is as safe to divide by. */
+static void sum_sample(const struct desk *d, const float *curve, struct scratch *s, float *out)
+{
+    size_t n = d->data->columns;
+    struct num_linear one = d->p;
+
+    one.x.rows = 1;
+    for (uint64_t row = 0; row < d->data->rows; row += d->arg.sample) {
+        one.x.start = d->p.x.start + row;
+        d->ops->gram(&one, curve + row, out);
+    }
+    memset(s->copy, 0, n * sizeof *s->copy);
+    d->ops->diagonal(&d->p, curve, s->work, s->copy);
+    for (size_t i = 0; i < n; i++) {
+        float *to = out + i * n;
+        for (size_t k = 0; k <= i; k++)
+            to[k] *= (float)d->arg.sample;
+        to[i] = fmaxf(to[i], s->copy[i]);
+    }
+}
+
+static void find_slope(struct desk *d, struct scratch *s, const float *point, float *sum)
+{
+    float *state = shoal_task_new_state(d->task, false), *gram = NULL;
+    struct num_linear_slope out = {.gradient = sum, .curve = state, .work = s->work};
+
+    if (d->p.smooth > 0)
+        out.margin = state + d->data->rows * d->data->lanes;
+    d->result.loss = d->ops->gradient(&d->p, point, &out);
+    d->result.sharp = out.sharp;
+    d->result.dual = out.dual;
+    if (d->arg.sample > 1)
+        gram = shoal_task_add_all(d->task, LOGREG_GRAM);
+    if (gram != NULL)
+        sum_sample(d, state, s, gram);
+}
+
 static shoal_status run_newton(struct desk *d, shoal_err *err)
 {
     size_t size;
     uint32_t fn = shoal_task_fn(d->task);
     const float *point = shoal_task_rows(d->task, LOGREG_W);
     const float *curve = shoal_task_state(d->task, &size);
-    float *sum = shoal_task_add_all(d->task, fn == LOGREG_HESSIAN ? LOGREG_GRAM : LOGREG_SUM);
+    float *sum = NULL;
     struct scratch s;
 
-    if (sum == NULL || !scratch_init(&s, d, 0, false))
+    if (fn != LOGREG_LINE)
+        sum = shoal_task_add_all(d->task, fn == LOGREG_HESSIAN ? LOGREG_GRAM : LOGREG_SUM);
+    if ((sum == NULL && fn != LOGREG_LINE) || !scratch_init(&s, d, d->data->columns, false))
         return base_err_nomem(err, "looking at rows");
-    if (fn == LOGREG_SLOPE) {
-        struct num_linear_slope out = {
-            .gradient = sum, .curve = shoal_task_new_state(d->task, false), .work = s.work};
-        d->result.loss = d->ops->gradient(&d->p, point, &out);
-    } else if (fn == LOGREG_TURN) {
-        d->ops->hessian(&d->p, curve, point, s.work, sum);
-    } else if (fn == LOGREG_DIAGONAL) {
-        d->ops->diagonal(&d->p, curve, s.work, sum);
-    } else {
-        d->ops->gram(&d->p, curve, sum);
+    switch (fn) {
+    case LOGREG_SLOPE: find_slope(d, &s, point, sum); break;
+    case LOGREG_TURN: d->ops->hessian(&d->p, curve, point, s.work, sum); break;
+    case LOGREG_DIAGONAL: d->ops->diagonal(&d->p, curve, s.work, sum); break;
+    case LOGREG_HESSIAN: d->ops->gram(&d->p, curve, sum); break;
+    default: /* LOGREG_LINE: behind the curves are the margins */
+        d->ops->line(&d->p, curve + d->data->rows * d->data->lanes, point, s.work, d->result.line);
     }
     d->result.units = d->data->rows;
     scratch_fini(&s);
@@ -169,26 +207,30 @@ static void pass_dual(struct desk *d, struct scratch *s)
     d->result.units = dual.count;
 }
 
-static void pass_lasso(struct desk *d, struct scratch *s)
+static struct num_linear_lasso lasso_of(const struct desk *d, struct scratch *s, float *weight)
 {
     const struct logreg_data *data = d->data;
     uint64_t floats = data->rows * data->lanes;
-    float *weight = shoal_task_new_state(d->task, true);
-    uint8_t *rest = (uint8_t *)(weight + 2 * floats);
-    struct num_linear_lasso lasso = {.x = d->p.x,
+
+    return (struct num_linear_lasso){.x = d->p.x,
                                      .aim = part(data, data->aim_at),
                                      .peak = part(data, data->norm_at),
                                      .weight = weight,
                                      .reach = weight + floats,
-                                     .rest = rest,
+                                     .rest = (uint8_t *)(weight + 2 * floats),
                                      .order = s->order,
-                                     .count = choose_order(d, s, rest),
                                      .lanes = data->lanes,
                                      .cost = data->cost,
                                      .spread = d->arg.spread,
                                      .work = s->work,
                                      .slope = s->slope};
+}
 
+static void pass_lasso(struct desk *d, struct scratch *s)
+{
+    struct num_linear_lasso lasso = lasso_of(d, s, shoal_task_new_state(d->task, true));
+
+    lasso.count = choose_order(d, s, lasso.rest);
     d->result.gap = d->ops->lasso(&lasso, s->copy);
     d->result.units = lasso.count;
 }
@@ -356,11 +398,29 @@ static double log_loss(double margin)
     return margin > 0 ? log1p(exp(-margin)) : log1p(exp(margin)) - margin;
 }
 
-static void judge_lasso(struct desk *d)
+/* Sum of |subgradients| of the executor's columns, all at the same margins. */
+static shoal_status judge_columns(struct desk *d, const float *z, const float *weight,
+                                  shoal_err *err)
+{
+    struct scratch s;
+
+    if (!scratch_init(&s, d, 0, false))
+        return base_err_nomem(err, "judging");
+    struct num_linear_lasso lasso = lasso_of(d, &s, (float *)(uintptr_t)weight);
+    lasso.still = true;
+    lasso.count = d->data->rows;
+    for (uint32_t i = 0; i < d->data->rows; i++)
+        s.order[i] = i;
+    d->result.gap = d->ops->lasso(&lasso, (float *)(uintptr_t)z);
+    scratch_fini(&s);
+    return SHOAL_OK;
+}
+
+static shoal_status judge_lasso(struct desk *d, shoal_err *err)
 {
     const struct logreg_data *data = d->data;
     size_t size, lanes = data->lanes;
-    const float *z = shoal_task_rows(d->task, LOGREG_Z) + data->judged_at * lanes;
+    const float *all = shoal_task_rows(d->task, LOGREG_Z), *z = all + data->judged_at * lanes;
     const float *weight = shoal_task_state(d->task, &size);
     const uint32_t *label = part(data, data->label_at);
 
@@ -371,6 +431,7 @@ static void judge_lasso(struct desk *d)
         }
     for (uint64_t i = 0; i < data->rows * lanes; i++)
         d->result.penalty += fabs((double)weight[i]);
+    return judge_columns(d, all, weight, err);
 }
 
 /* ---- all of them ---- */
@@ -393,12 +454,13 @@ shoal_status logreg_run(shoal_task *task, shoal_err *err)
 
     if (arg_size == sizeof d.arg)
         memcpy(&d.arg, arg, sizeof d.arg);
+    d.p.smooth = d.arg.smooth;
     switch (shoal_task_fn(task)) {
     case LOGREG_PASS: st = run_pass(&d, err); break;
     case LOGREG_PAUSE: break;
     case LOGREG_JUDGE:
         if (data->way == NUM_LINEAR_LASSO)
-            judge_lasso(&d);
+            st = judge_lasso(&d, err);
         else
             st = judge_rows(&d, err);
         break;

@@ -270,11 +270,10 @@ static int finish_output(const struct cli_context *cx, int rc)
         return rc;
     if (failed == EPIPE || (end.fd >= 0 && poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0))
         return rc == 0 ? 1 : rc;
-    if (failed == ENOSPC)
-        fprintf(cx->err, "shoal%s%s: cannot write to standard output: no space left\n", space,
-                cx->topic);
-    else
-        fprintf(cx->err, "shoal%s%s: cannot write to standard output\n", space, cx->topic);
+    fprintf(cx->err, "shoal%s%s: cannot write to standard output%s\n", space, cx->topic,
+            failed == ENOSPC  ? ": no space left"
+            : failed == EFBIG ? ": file too large"
+                              : "");
     return rc == 0 ? 1 : rc;
 }
 

@@ -25,8 +25,11 @@ static void put_app(struct base_buf *out, const shoal_app *app)
     put_string(out, ",\"data\":", app->data);
     put_string(out, ",\"objective\":", app->objective);
     put_string(out, ",\"units\":", app->units);
-    base_buf_printf(out, ",\"staleness\":%u,\"predicts\":%s", app->staleness,
-                    app->score != NULL ? "true" : "false");
+    if (app->staleness == SHOAL_STALENESS_PLANNED)
+        base_buf_puts(out, ",\"staleness\":null");
+    else
+        base_buf_printf(out, ",\"staleness\":%u", app->staleness);
+    base_buf_printf(out, ",\"predicts\":%s", app->score != NULL ? "true" : "false");
 }
 
 static int list_json(const struct cli_context *cx)
@@ -143,9 +146,13 @@ static int run_show(struct cli_context *cx, const void *values, const char *cons
     if (cx->json)
         return show_json(cx, app);
     cli_styled(cx, CLI_BOLD, app->name);
-    fprintf(cx->out, ": %s\n\ndata: %s\nobjective: %s   staleness: %u   predicts: %s\n",
-            app->summary, app->data != NULL ? app->data : "", app->objective, app->staleness,
-            app->score != NULL ? "yes" : "no");
+    fprintf(cx->out, ": %s\n\ndata: %s\nobjective: %s   staleness: ", app->summary,
+            app->data != NULL ? app->data : "", app->objective);
+    if (app->staleness == SHOAL_STALENESS_PLANNED)
+        fputs("by options and data", cx->out);
+    else
+        fprintf(cx->out, "%u", app->staleness);
+    fprintf(cx->out, "   predicts: %s\n", app->score != NULL ? "yes" : "no");
     if (app->opt_count == 0)
         return 0;
     cli_styled(cx, CLI_DIM, "\noptions (--set KEY=VALUE)\n");
@@ -173,6 +180,7 @@ const struct cli_command cli_cmd_app_show = {
     .example = "app show logreg",
     .arg_min = 1,
     .arg_max = 1,
+    .arg_complete = "app",
     .json = true,
     .run = run_show,
 };

@@ -1,18 +1,23 @@
 /* cmd_completion.c - `shoal completion SHELL`: a completion script made from the rows.
  *
- * The scripts hold everything they offer (commands, verbs, options, choices, policies, knobs), so
- * that a key press starts no process. One writer per shell over the same walk of the table. What
+ * The scripts hold everything they offer (commands, verbs, options, choices, policies, knobs,
+ * applications, settings), and find jobs by the names of their files, so that a key press starts no
+ * process. One writer per shell over the same walk of the table. What
  * completes a value is a word of its row:
  *
  * - file, dir: names on disk;
  * - policy: policies, with commas between;
  * - knob: KEY= of --set, of the policies named on the line, and then its values;
  * - command: a command;
+ * - app: an application; data: one, then files;
+ * - setting: KEY= of --set, of the application named on the line, and then its values;
+ * - job: `last` and the jobs that run here, as the first argument;
  * - several words with spaces between them: those words.
  *
  * Tests: tests/cli/test_completion.py. */
 #include "cli/cli.h"
 
+#include "app/app.h"
 #include "base/assert.h"
 #include "cli/table.h"
 #include "sched/plan.h"
@@ -102,6 +107,29 @@ static void put_keys(struct base_buf *out, const struct base_opt *rows, size_t c
 {
     for (size_t i = 0; i < count; i++)
         base_buf_printf(out, "%s%s=", i == 0 ? "" : " ", rows[i].name);
+}
+
+static void put_apps(struct base_buf *out)
+{
+    const shoal_app *app;
+
+    for (size_t i = 0; (app = app_at(i)) != NULL; i++)
+        base_buf_printf(out, "%s%s", i == 0 ? "" : " ", app->name);
+}
+
+static void put_settings(struct base_buf *out, const shoal_app *app)
+{
+    for (size_t i = 0; i < app->opt_count; i++)
+        base_buf_printf(out, "%s%s=", i == 0 ? "" : " ", app->opts[i].name);
+}
+
+/* The words that a setting takes; none for those that take any. */
+static void put_setting_words(struct base_buf *out, const shoal_opt *row)
+{
+    if (row->type == SHOAL_OPT_FLAG)
+        base_buf_puts(out, "true false");
+    for (size_t i = 0; row->type == SHOAL_OPT_CHOICE && row->choices[i] != NULL; i++)
+        base_buf_printf(out, "%s%s", i == 0 ? "" : " ", row->choices[i]);
 }
 
 /* Calls fn for the command's options, then the common ones. */
@@ -204,10 +232,43 @@ static void bash_values(struct base_buf *out)
     base_buf_puts(out, "    esac\n}\n\n");
 }
 
-/* Finds the command, its verb, the policies named, and the word before the cursor; readline splits
- * at '='. */
+/* Where the listings of jobs are, as in cli_jobs_dir. */
+static const char bash_jobs[] = "_shoal_jobs() {\n"
+                                "    local job folder=$HOME/.local/state/shoal/jobs\n"
+                                "    [[ $XDG_RUNTIME_DIR == /* ]] && "
+                                "folder=$XDG_RUNTIME_DIR/shoal/jobs\n"
+                                "    for job in \"$folder\"/*.job; do\n"
+                                "        job=${job##*/}\n"
+                                "        [[ $job == '*.job' ]] || printf '%s ' \"${job%.job}\"\n"
+                                "    done\n"
+                                "}\n\n";
+
+static void bash_settings(struct base_buf *out)
+{
+    const shoal_app *app;
+
+    base_buf_puts(out, "_shoal_settings() {\n    local app\n    for app in $1; do\n"
+                       "        case $app in\n");
+    for (size_t i = 0; (app = app_at(i)) != NULL; i++) {
+        base_buf_printf(out, "        %s) printf '%%s ' '", app->name);
+        put_settings(out, app);
+        base_buf_puts(out, "' ;;\n");
+    }
+    base_buf_puts(out, "        esac\n    done\n}\n\n"
+                       "_shoal_setting_values() {\n    case \"$1 $2\" in\n");
+    for (size_t i = 0; (app = app_at(i)) != NULL; i++) {
+        for (size_t k = 0; k < app->opt_count; k++) {
+            base_buf_printf(out, "    '%s %s') echo '", app->name, app->opts[k].name);
+            put_setting_words(out, &app->opts[k]);
+            base_buf_puts(out, "' ;;\n");
+        }
+    }
+    base_buf_puts(out, "    esac\n}\n\n");
+}
+
+/* Finds the command, its verb, the policies and the application named, and the word before the
+ * cursor; readline splits at '='. */
 static const char bash_head[] =
-    "_shoal() {\n"
     "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
     "    local before=${COMP_WORDS[COMP_CWORD - 2]} cmd= verb= policies= opts= kind= list= key= i "
     "word\n"
@@ -225,13 +286,16 @@ static const char bash_head[] =
     "        --color) [[ -z $cmd ]] && ((i++)) ;;\n"
     "        -*|=) ;;\n"
     "        *) if [[ -z $cmd ]]; then cmd=$word\n"
-    "           elif [[ -z $verb ]]; then verb=$word; fi ;;\n"
+    "           elif [[ -z $verb ]]; then verb=$word; fi\n"
+    "           [[ \" $apps \" == *\" $word \"* ]] && app=$word ;;\n"
     "        esac\n"
     "    done\n";
 
 static const char bash_tail[] =
     "    if [[ $before == --set && $prev != --* ]]; then\n"
-    "        COMPREPLY=($(compgen -W \"$(_shoal_values \"$prev\")\" -- \"$cur\"))\n"
+    "        list=$(_shoal_values \"$prev\")\n"
+    "        [[ $cmd == train ]] && list=$(_shoal_setting_values \"$app\" \"$prev\")\n"
+    "        COMPREPLY=($(compgen -W \"$list\" -- \"$cur\"))\n"
     "        return\n"
     "    fi\n"
     "    if [[ $cur == -* ]]; then\n"
@@ -247,6 +311,17 @@ static const char bash_tail[] =
     "    knob)\n"
     "        compopt -o nospace\n"
     "        COMPREPLY=($(compgen -W \"$(_shoal_keys \"${policies:-$all}\")\" -- \"$cur\")) ;;\n"
+    "    setting)\n"
+    "        compopt -o nospace\n"
+    "        COMPREPLY=($(compgen -W \"$(_shoal_settings \"${app:-$apps}\")\" -- \"$cur\")) ;;\n"
+    "    app) COMPREPLY=($(compgen -W \"$apps\" -- \"$cur\")) ;;\n"
+    "    job)\n"
+    "        [[ -n $verb ]] ||\n"
+    "            COMPREPLY=($(compgen -W \"last $(_shoal_jobs)\" -- \"$cur\")) ;;\n"
+    "    data)\n"
+    "        compopt -o filenames\n"
+    "        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+    "        [[ -n $app ]] || COMPREPLY+=($(compgen -W \"$apps\" -- \"$cur\")) ;;\n"
     "    dir)\n"
     "        compopt -o filenames\n"
     "        mapfile -t COMPREPLY < <(compgen -d -- \"$cur\") ;;\n"
@@ -279,6 +354,11 @@ static void fill_bash(struct base_buf *out)
     base_buf_puts(out, "# bash completion for shoal, made by 'shoal completion bash'\n\n");
     bash_keys(out);
     bash_values(out);
+    bash_settings(out);
+    base_buf_puts(out, bash_jobs);
+    base_buf_puts(out, "_shoal() {\n    local app= apps='");
+    put_apps(out);
+    base_buf_puts(out, "'\n");
     base_buf_puts(out, bash_head);
     base_buf_puts(out, "    local all='");
     put_policies(out);
@@ -323,6 +403,12 @@ static void zsh_action(struct base_buf *out, const char *complete)
         base_buf_puts(out, "_shoal_keys");
     else if (strcmp(complete, "command") == 0)
         base_buf_puts(out, "_shoal_commands");
+    else if (strcmp(complete, "app") == 0)
+        base_buf_puts(out, "_shoal_apps");
+    else if (strcmp(complete, "job") == 0)
+        base_buf_puts(out, "_shoal_jobs");
+    else if (strcmp(complete, "setting") == 0)
+        base_buf_puts(out, "_shoal_settings");
     else
         base_buf_printf(out, "(%s)", complete);
 }
@@ -358,15 +444,24 @@ static void zsh_option(struct base_buf *out, const struct cli_command *command,
     base_buf_puts(out, "'");
 }
 
+static void zsh_arguments(struct base_buf *out, const char *complete)
+{
+    if (complete != NULL && strcmp(complete, "data") == 0) {
+        base_buf_puts(out, " \\\n            '1:application:_shoal_apps' '2:data:_files'");
+        return;
+    }
+    bool first = complete != NULL && strcmp(complete, "job") == 0;
+    base_buf_printf(out, " \\\n            '%s:argument:", first ? "1" : "*");
+    zsh_action(out, complete);
+    base_buf_puts(out, "'");
+}
+
 static void zsh_command(struct base_buf *out, const struct cli_command *command)
 {
     base_buf_printf(out, "    '%s')\n        _arguments -s", command->name);
     each_option(command, zsh_option, out);
-    if (command->arg_max > 0) {
-        base_buf_puts(out, " \\\n            '*:argument:");
-        zsh_action(out, command->arg_complete);
-        base_buf_puts(out, "'");
-    }
+    if (command->arg_max > 0)
+        zsh_arguments(out, command->arg_complete);
     base_buf_puts(out, " ;;\n");
 }
 
@@ -378,6 +473,27 @@ static void zsh_describe(struct base_buf *out, const char *name, const char *tex
     snprintf(item, sizeof item, "%s:%s", name, text);
     base_buf_puts(out, " ");
     put_quoted(out, item, "'\\''", "");
+}
+
+/* Jobs, applications and what they are set. */
+static void zsh_training(struct base_buf *out)
+{
+    const shoal_app *app;
+
+    base_buf_puts(out, "_shoal_jobs() {\n    local folder=$HOME/.local/state/shoal/jobs\n"
+                       "    [[ $XDG_RUNTIME_DIR == /* ]] && folder=$XDG_RUNTIME_DIR/shoal/jobs\n"
+                       "    local -a jobs=( last $folder/*.job(N:t:r) )\n"
+                       "    compadd -a jobs\n}\n\n_shoal_apps() {\n    local -a all=(");
+    for (size_t i = 0; (app = app_at(i)) != NULL; i++)
+        zsh_describe(out, app->name, app->summary);
+    base_buf_puts(out, " )\n    _describe application all\n    _files -g '*.so'\n}\n\n"
+                       "_shoal_settings() {\n    local -a keys=()\n");
+    for (size_t i = 0; (app = app_at(i)) != NULL; i++) {
+        base_buf_printf(out, "    (( $words[(I)%s] )) && keys+=( ", app->name);
+        put_settings(out, app);
+        base_buf_puts(out, " )\n");
+    }
+    base_buf_puts(out, "    compadd -S '' -a keys\n}\n\n");
 }
 
 static void zsh_functions(struct base_buf *out)
@@ -406,6 +522,7 @@ static void zsh_functions(struct base_buf *out)
         put_keys(out, policies[i]->opts, policies[i]->opt_count);
     }
     base_buf_puts(out, " )\n    compadd -S '' -a keys\n}\n\n");
+    zsh_training(out);
 }
 
 static void fill_zsh(struct base_buf *out)
@@ -460,6 +577,14 @@ static void fish_complete_words(struct base_buf *out, const struct base_opt *row
         base_buf_puts(out, "'");
     } else if (strcmp(complete, "knob") == 0) {
         base_buf_puts(out, " -x -a '(__shoal_keys)'");
+    } else if (strcmp(complete, "setting") == 0) {
+        base_buf_puts(out, " -x -a '(__shoal_settings)'");
+    } else if (strcmp(complete, "job") == 0) {
+        base_buf_puts(out, " -x -a '(__shoal_jobs)'");
+    } else if (strcmp(complete, "app") == 0 || strcmp(complete, "data") == 0) {
+        base_buf_puts(out, complete[0] == 'a' ? " -x -a '" : " -F -a '");
+        put_apps(out);
+        base_buf_puts(out, "'");
     } else {
         base_buf_printf(out, " -x -a '%s'", complete);
     }
@@ -543,6 +668,24 @@ static void fish_keys(struct base_buf *out)
     base_buf_puts(out, "    true\nend\n\n");
 }
 
+static void fish_training(struct base_buf *out)
+{
+    const shoal_app *app;
+
+    base_buf_puts(out, "function __shoal_jobs\n    set -l folder ~/.local/state/shoal/jobs\n"
+                       "    string match -q '/*' -- \"$XDG_RUNTIME_DIR\"; and set folder "
+                       "$XDG_RUNTIME_DIR/shoal/jobs\n    echo last\n"
+                       "    for job in $folder/*.job\n"
+                       "        string replace -r '.*/(.*)\\.job$' '$1' -- $job\n    end\nend\n\n"
+                       "function __shoal_settings\n    set -l words (commandline -opc)\n");
+    for (size_t i = 0; (app = app_at(i)) != NULL; i++) {
+        base_buf_printf(out, "    contains %s $words; and printf '%%s\\n' ", app->name);
+        put_settings(out, app);
+        base_buf_puts(out, "\n");
+    }
+    base_buf_puts(out, "    true\nend\n\n");
+}
+
 static void fill_fish(struct base_buf *out)
 {
     size_t count;
@@ -550,6 +693,7 @@ static void fill_fish(struct base_buf *out)
 
     base_buf_puts(out, fish_head);
     fish_keys(out);
+    fish_training(out);
     base_buf_puts(out, "complete -c shoal -f\n");
     each_option(NULL, fish_option, out);
     for (size_t i = 0; i < count; i++) {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/columns.h"
 #include "cli/jobs.h"
+#include "cli/train_show.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -16,23 +17,31 @@ enum { OUT_MAX = 64 << 20, ANSWER_MAX = 4 << 20 };
 
 /* ---- jobs ---- */
 
+/* `saved`: with a column for when. */
 static void add_row(struct cli_columns *table, const struct train_listing *job,
-                    const struct cli_job_answer *answer)
+                    const struct cli_job_answer *answer, bool saved)
 {
     const json_t *status = answer->status;
     double progress = cli_jobs_number(status, "progress"), value = cli_jobs_number(status, "value");
+    double age = cli_jobs_number(status, "checkpoint_age_s");
+    char ago[32], text[32];
 
     cli_columns_cell(table, CLI_BOLD, "%s", job->name);
     cli_columns_cell(table, CLI_PLAIN, "%s", job->app);
     cli_columns_cell(table, CLI_PLAIN, "%s", cli_jobs_state(job, answer));
     if (status == NULL) {
-        for (int i = 0; i < 4; i++)
+        for (int i = saved ? 0 : 1; i < 5; i++)
             cli_columns_cell(table, CLI_DIM, "-");
     } else {
         cli_columns_cell(table, CLI_PLAIN, "%.0f", cli_jobs_number(status, "workers"));
-        cli_columns_cell(table, CLI_PLAIN, isfinite(progress) ? "%.0f %%" : "-", 100 * progress);
-        cli_columns_cell(table, CLI_PLAIN, isfinite(value) ? "%.5g" : "-", value);
+        cli_columns_cell(table, CLI_PLAIN, isfinite(progress) ? "%.0f %%" : "-",
+                         floor(100 * progress));
+        cli_columns_cell(table, CLI_PLAIN, "%s",
+                         isfinite(value) ? cli_train_value(value, 5, text, sizeof text) : "-");
         cli_columns_cell(table, CLI_PLAIN, "%.0f", cli_jobs_number(status, "clocks"));
+        if (saved)
+            cli_columns_cell(table, CLI_PLAIN, isfinite(age) ? "%s ago" : "-",
+                             base_format_duration(floor(fmax(age, 0)), ago, sizeof ago));
     }
     cli_columns_cell(table, CLI_PLAIN, "%s", job->data);
 }
@@ -40,16 +49,21 @@ static void add_row(struct cli_columns *table, const struct train_listing *job,
 static int print_table(const struct cli_context *cx, const struct train_listing *jobs,
                        const struct cli_job_answer *answers, size_t count)
 {
-    static const char *const HEADS[] = {"JOB",  "APP",       "STATE",  "WORKERS",
-                                        "DONE", "OBJECTIVE", "CLOCKS", "DATA"};
+    static const char *const HEADS[] = {"JOB",       "APP",    "STATE", "WORKERS", "DONE",
+                                        "OBJECTIVE", "CLOCKS", "SAVED", "DATA"};
+    enum { SAVED = 7 };
     struct cli_columns table;
+    bool saved = false;
     int rc;
 
-    cli_columns_init(&table, cx, "lllrrrrx");
-    for (size_t i = 0; i < BASE_COUNT(HEADS); i++)
-        cli_columns_cell(&table, CLI_DIM, "%s", HEADS[i]);
     for (size_t i = 0; i < count; i++)
-        add_row(&table, &jobs[i], &answers[i]);
+        saved |= isfinite(cli_jobs_number(answers[i].status, "checkpoint_age_s"));
+    cli_columns_init(&table, cx, saved ? "lllrrrrrx" : "lllrrrrx");
+    for (size_t i = 0; i < BASE_COUNT(HEADS); i++)
+        if (i != SAVED || saved)
+            cli_columns_cell(&table, CLI_DIM, "%s", HEADS[i]);
+    for (size_t i = 0; i < count; i++)
+        add_row(&table, &jobs[i], &answers[i], saved);
     rc = cli_columns_print(&table);
     cli_columns_fini(&table);
     for (size_t i = 0; i < count && rc == 0; i++)
@@ -89,6 +103,7 @@ static const struct base_opt jobs_rows[] = {
      .type = BASE_OPT_STR,
      .meta = "JOB",
      .help = "print the key of a job instead, for 'shoal join' on another machine",
+     .complete = "job",
      .offset = offsetof(struct jobs_values, key)},
 };
 
@@ -205,7 +220,8 @@ const struct cli_command cli_cmd_jobs = {
     .usage = "[options]",
     .summary = "List the training jobs that run on this machine.",
     .description = "STATE is 'running', 'loading' while a job reads its data, or 'silent' when it "
-                   "does not answer.",
+                   "does not answer. SAVED, where some job has "
+                   "one, is when its last checkpoint was written.",
     .example = "jobs",
     .opts = jobs_rows,
     .opt_count = sizeof jobs_rows / sizeof jobs_rows[0],
@@ -218,12 +234,14 @@ const struct cli_command cli_cmd_scale = {
     .name = "scale",
     .usage = "[options] JOB WORKERS",
     .summary = "Change the number of workers of a job while it runs.",
-    .description = "JOB is a name of 'shoal jobs', or 'last'. WORKERS is how many run on the job's "
+    .description = "JOB is a name of 'shoal jobs' or the beginning of one, a process number, or "
+                   "'last'. WORKERS is how many run on the job's "
                    "own machine; those that joined from others are not counted. The job does not "
                    "stop: executors move one by one.",
     .example = "scale last 4",
     .arg_min = 2,
     .arg_max = 2,
+    .arg_complete = "job",
     .json = true,
     .run = run_scale,
 };
@@ -232,12 +250,14 @@ const struct cli_command cli_cmd_drain = {
     .name = "drain",
     .usage = "[options] JOB WORKER",
     .summary = "Let a worker of a job end its tasks and go.",
-    .description = "JOB is a name of 'shoal jobs', or 'last'; WORKER is its number "
+    .description = "JOB is a name of 'shoal jobs' or the beginning of one, a process number, or "
+                   "'last'; WORKER is its number "
                    "in 'shoal top'. The last worker cannot be drained. What it was at is finished, "
                    "nothing runs twice, and the job goes on with one worker less.",
     .example = "drain last 2",
     .arg_min = 2,
     .arg_max = 2,
+    .arg_complete = "job",
     .json = true,
     .run = run_drain,
 };

@@ -2,8 +2,11 @@
 #include "cli/cli.h"
 
 #include "base/err.h"
+#include "cli/address.h"
 #include "cli/apps.h"
 #include "cli/interrupt.h"
+#include "cli/memory.h"
+#include "env/spill.h"
 #include "train/job.h"
 #include <stddef.h>
 #include <string.h>
@@ -11,7 +14,8 @@
 
 struct values {
     uint64_t threads;
-    const char *key;
+    const char *key, *spill;
+    bool tls;
 };
 
 static const struct base_opt rows[] = {
@@ -31,6 +35,16 @@ static const struct base_opt rows[] = {
      .help = "file with the job's key; '-' is standard input",
      .complete = "file",
      .offset = offsetof(struct values, key)},
+    {.name = "tls",
+     .type = BASE_OPT_FLAG,
+     .help = "the job was started with --tls; the same as 'tls://' before ADDRESS",
+     .offset = offsetof(struct values, tls)},
+    {.name = "spill",
+     .type = BASE_OPT_STR,
+     .meta = "DIR",
+     .help = "keep the job's data and tables in files of this folder, not in memory",
+     .complete = "dir",
+     .offset = offsetof(struct values, spill)},
 };
 
 struct guest {
@@ -88,12 +102,12 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
 {
     const struct values *v = values;
     shoal_err err = SHOAL_ERR_INIT;
-    char host[64] = "";
+    char host[64] = "", address[CLI_ADDRESS_SIZE];
     struct guest guest = {.cx = cx,
-                          .address = args[0],
+                          .address = address,
                           .threads =
                               v->threads > 0 ? (uint32_t)v->threads : env_cpu_count(cx->env)};
-    struct train_work_opts opts = {.address = args[0],
+    struct train_work_opts opts = {.address = address,
                                    .threads = guest.threads,
                                    .pid = getpid(),
                                    .host = host,
@@ -104,6 +118,8 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     shoal_status st;
 
     (void)arg_count;
+    if (cli_address(args[0], v->tls, address, &err) != SHOAL_OK)
+        return cli_usage_err(cx, &err);
     (void)gethostname(host, sizeof host - 1);
     if (strcmp(v->key, "-") == 0 && isatty(STDIN_FILENO) == 1)
         base_log(&cx->log, BASE_LOG_INFO,
@@ -111,11 +127,14 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     st = wire_key_load(cx->env, v->key, &opts.key, &err);
     if (strcmp(err.where, "-") == 0)
         base_err_where(&err, "standard input");
+    if (st == SHOAL_OK && v->spill != NULL)
+        st = env_spill_start(cx->env, v->spill, &err);
     if (st == SHOAL_OK) {
         cli_interrupt_start();
         st = train_work_run(cx->env, &opts, &err);
         cli_interrupt_stop();
     }
+    cli_memory_explain(cx, v->spill, st, &err);
     wire_key_wipe(&opts.key);
     if (st == SHOAL_OK)
         base_log(&cx->log, BASE_LOG_INFO, guest.leaving ? "left" : "the job has ended");
@@ -132,7 +151,9 @@ const struct cli_command cli_cmd_join = {
     .name = "join",
     .usage = "[options] ADDRESS",
     .summary = "Give this machine to a training job of another one.",
-    .description = "ADDRESS is where the job listens (see 'shoal train --listen'); the key is the "
+    .description = "ADDRESS is where the job listens (see 'shoal train --listen'), as 'shoal jobs "
+                   "--json' shows it there: with 'tls://' in front, or with --tls, all that passes "
+                   "is encrypted, and a job that does not do so is not joined. The key is the "
                    "one that 'shoal jobs --key JOB' prints there. The job takes this machine as "
                    "one more worker until it ends. Ctrl-C or SIGTERM leaves it in good order: what "
                    "runs here is finished and handed over, so that nothing is lost or done twice.",

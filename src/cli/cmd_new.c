@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "cli/new_app.h"
+#include "cli/output.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -66,10 +67,13 @@ static shoal_status write_file(const struct cli_context *cx, const char *name,
 
 static shoal_status make_folder(const char *name, shoal_err *err)
 {
+    char why[128];
+
     if (mkdir(name, 0777) == 0)
         return SHOAL_OK;
     if (errno != EEXIST)
-        return base_err(err, SHOAL_E_IO, "cannot make folder '%s': %s", name, strerror(errno));
+        return base_err(err, SHOAL_E_IO, "cannot make folder '%s': %s", name,
+                        cli_output_reason(errno, why, sizeof why));
     base_err(err, SHOAL_E_EXISTS, "'%s' exists already", name);
     base_err_hint(err, "choose another name, or remove it first");
     return SHOAL_E_EXISTS;

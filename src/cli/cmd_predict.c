@@ -4,15 +4,26 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "cli/apps.h"
+#include "cli/memory.h"
+#include "cli/output.h"
 #include "train/model.h"
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 enum { METRICS_MAX = 32 };
 
 struct values {
-    const char *output;
+    const char *output; /* of predict */
+    const char *spill;
 };
+
+#define SPILL_ROW                                                                 \
+    {                                                                             \
+        .name = "spill", .type = BASE_OPT_STR, .meta = "DIR",                     \
+        .help = "keep data in files of this folder, for data larger than memory", \
+        .complete = "dir", .offset = offsetof(struct values, spill)               \
+    }
 
 static const struct base_opt predict_rows[] = {
     {.name = "output",
@@ -23,7 +34,10 @@ static const struct base_opt predict_rows[] = {
      .help = "write the predictions there",
      .complete = "file",
      .offset = offsetof(struct values, output)},
+    SPILL_ROW,
 };
+
+static const struct base_opt eval_rows[] = {SPILL_ROW};
 
 struct sink {
     struct env_out *out;
@@ -50,19 +64,23 @@ static void put_metric(void *ctx, const char *name, double value)
     }
 }
 
-static shoal_status score(const struct cli_context *cx, const char *model_path, const char *data,
-                          bool lines, struct sink *sink, shoal_err *err)
+/* args: the model and the data. */
+static shoal_status score(const struct cli_context *cx, const struct values *v,
+                          const char *const *args, bool lines, struct sink *sink, shoal_err *err)
 {
-    struct train_score_opts opts = {data, lines, put_line, put_metric, sink};
+    struct train_score_opts opts = {args[1], lines, put_line, put_metric, sink};
     const shoal_app *app = NULL;
     shoal_model *model = NULL;
-    shoal_status st = shoal_model_open(cx->env, model_path, &model, err);
+    shoal_status st = cli_memory_start(cx, v->spill, args[1], 1, err);
 
+    if (st == SHOAL_OK)
+        st = shoal_model_open(cx->env, args[0], &model, err);
     if (st == SHOAL_OK) {
         app = cli_app_find(shoal_model_app(model), err);
         st = app != NULL ? train_score(cx->env, app, model, &opts, err) : SHOAL_E_NOTFOUND;
     }
     shoal_model_free(model);
+    cli_memory_explain(cx, v->spill, st, err);
     return st;
 }
 
@@ -77,12 +95,23 @@ static int run_predict(struct cli_context *cx, const void *values, const char *c
     (void)arg_count;
     if (st != SHOAL_OK)
         return cli_fail(cx, st, &err);
-    st = score(cx, args[0], args[1], true, &sink, &err);
+    st = score(cx, v, args, true, &sink, &err);
     if (st == SHOAL_OK)
         st = env_commit(sink.out, &err);
     else
         env_discard(sink.out);
+    if (st == SHOAL_E_IO && strcmp(v->output, "-") == 0 && cli_output_unread())
+        return 1;
     return st == SHOAL_OK ? 0 : cli_fail(cx, st, &err);
+}
+
+/* Counts are counted out. */
+static const char *format_metric(double value, char *text, size_t size)
+{
+    bool whole = value == floor(value) && fabs(value) < 1e15;
+
+    snprintf(text, size, whole ? "%.0f" : "%.6g", value);
+    return text;
 }
 
 static int run_eval(struct cli_context *cx, const void *values, const char *const *args,
@@ -90,11 +119,12 @@ static int run_eval(struct cli_context *cx, const void *values, const char *cons
 {
     struct sink sink = {.out = NULL};
     shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st = score(cx, args[0], args[1], false, &sink, &err);
+    shoal_status st = score(cx, values, args, false, &sink, &err);
     struct base_buf out;
+    char text[32];
     int rc;
 
-    (void)values, (void)arg_count;
+    (void)arg_count;
     if (st != SHOAL_OK)
         return cli_fail(cx, st, &err);
     base_buf_init(&out, env_alloc(cx->env), 1 << 16);
@@ -105,7 +135,8 @@ static int run_eval(struct cli_context *cx, const void *values, const char *cons
             base_buf_printf(&out, ",\"%s\":", sink.name[i]);
             base_json_f64(&out, sink.value[i]);
         } else {
-            base_buf_printf(&out, "%s %.6g\n", sink.name[i], sink.value[i]);
+            base_buf_printf(&out, "%s %s\n", sink.name[i],
+                            format_metric(sink.value[i], text, sizeof text));
         }
     }
     if (cx->json)
@@ -136,6 +167,9 @@ const struct cli_command cli_cmd_eval = {
     .usage = "[options] MODEL DATA",
     .summary = "Say how well a model predicts what is known of DATA.",
     .example = "eval model.shoal test.svm",
+    .opts = eval_rows,
+    .opt_count = sizeof eval_rows / sizeof eval_rows[0],
+    .values_size = sizeof(struct values),
     .arg_min = 2,
     .arg_max = 2,
     .arg_complete = "file",

@@ -397,19 +397,20 @@ const struct cli_command cli_cmd_top = {
     .name = "top",
     .usage = "[options] [JOB]",
     .summary = "Watch training jobs as they run.",
-    .description =
-        "Shows one job (a name of 'shoal jobs', or 'last'), or all that run here: objective and "
-        "how "
-        "it went, share done, rate, staleness, workers with their state, executors and how busy "
-        "they are, moves and pauses, tables.\n\n"
-        "Keys: 'q' quits, '+' and '-' change the number of workers by one, the arrows and Enter "
-        "open "
-        "a job, Escape goes back. Piped, it prints one plain snapshot and ends.",
+    .description = "Shows one job (a name of 'shoal jobs' or the beginning of one, a process "
+                   "number, or 'last'), "
+                   "or all that run here: objective and how it went, share done, rate, staleness, "
+                   "workers with their state, executors and how busy "
+                   "they are, moves and pauses, tables.\n\n"
+                   "Keys: 'q' quits, '+' and '-' change the number of workers by one, the arrows "
+                   "and Enter open "
+                   "a job, Escape goes back. Piped, it prints one plain snapshot and ends.",
     .example = "top last",
     .opts = rows,
     .opt_count = BASE_COUNT(rows),
     .values_size = sizeof(struct values),
     .arg_max = 1,
+    .arg_complete = "job",
     .json = true,
     .run = run,
 };

@@ -3,18 +3,20 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/address.h"
 #include "cli/apps.h"
 #include "cli/interrupt.h"
 #include "cli/jobs.h"
+#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/train_show.h"
+#include "env/spill.h"
 #include "train/checkpoint.h"
 #include "train/options.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +26,14 @@
 #include <unistd.h>
 
 enum { SETTINGS_MAX = 1 << 16, STALENESS_MAX = 1000 };
+static const uint64_t ADDRESSES = (uint64_t)1 << 45; /* of a process there are 2^47 */
 
 struct values {
     uint64_t workers, threads, seed;
     const char *staleness, *out, *name, *listen;
-    const char *checkpoint;
+    const char *checkpoint, *spill;
     double every_s;
-    bool resume;
+    bool resume, tls;
     struct base_opt_list set;
 };
 
@@ -62,6 +65,7 @@ static const struct base_opt rows[] = {
      .type = BASE_OPT_LIST,
      .meta = "KEY=VALUE",
      .help = "an option of the application, see 'shoal app show APP'",
+     .complete = "setting",
      .offset = offsetof(struct values, set)},
     {.name = "out",
      .letter = 'o',
@@ -88,6 +92,10 @@ static const struct base_opt rows[] = {
      .fallback = "127.0.0.1:0",
      .help = "where workers and onlookers connect",
      .offset = offsetof(struct values, listen)},
+    {.name = "tls",
+     .type = BASE_OPT_FLAG,
+     .help = "encrypt what passes between this process and its workers (TLS 1.3)",
+     .offset = offsetof(struct values, tls)},
     {.name = "checkpoint",
      .type = BASE_OPT_STR,
      .meta = "DIR",
@@ -106,6 +114,12 @@ static const struct base_opt rows[] = {
      .type = BASE_OPT_FLAG,
      .help = "go on from the checkpoint; all else as it was, but for workers and threads",
      .offset = offsetof(struct values, resume)},
+    {.name = "spill",
+     .type = BASE_OPT_STR,
+     .meta = "DIR",
+     .help = "keep data and tables in files of this folder, for data larger than memory",
+     .complete = "dir",
+     .offset = offsetof(struct values, spill)},
 };
 
 /* ---- options to settings ---- */
@@ -121,31 +135,28 @@ static shoal_status join_settings(const struct values *v, struct base_buf *out, 
     return base_buf_status(out) == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "reading options");
 }
 
-/* What the application wants with these settings. */
-static shoal_status default_staleness(const struct cli_context *cx, const shoal_app *app,
-                                      const char *settings, uint32_t *out, shoal_err *err)
+/* A mistake in them is told before anything is made or read. */
+static shoal_status check_settings(const struct cli_context *cx, const shoal_app *app,
+                                   const char *word, const char *settings, shoal_err *err)
 {
     const struct base_alloc *alloc = env_alloc(cx->env);
     void *options = NULL;
-
-    *out = app->staleness;
-    if (app->staleness_of == NULL)
-        return SHOAL_OK;
     shoal_status st = train_options_new(alloc, app, settings, &options, err);
-    if (st == SHOAL_OK)
-        *out = app->staleness_of(options);
+
     train_options_free(alloc, options);
+    if (st == SHOAL_E_INVAL && err->hint[0] == 0)
+        base_err_hint(err, "'shoal app show %s' shows what it takes", word);
     return st;
 }
 
-static shoal_status parse_staleness(const struct cli_context *cx, const struct values *v,
-                                    const shoal_app *app, const char *settings, uint32_t *out,
+static shoal_status parse_staleness(const struct values *v, const shoal_app *app, uint32_t *out,
                                     shoal_err *err)
 {
     char *end;
 
+    *out = app->staleness;
     if (v->staleness == NULL)
-        return default_staleness(cx, app, settings, out, err);
+        return SHOAL_OK;
     unsigned long value = strtoul(v->staleness, &end, 10);
     if (*v->staleness < '0' || *v->staleness > '9' || *end != 0 || value > STALENESS_MAX)
         return base_err(err, SHOAL_E_INVAL,
@@ -165,19 +176,29 @@ static bool good_name(const char *name)
 
 /* ---- running ---- */
 
+/* Data may take hours to read, and nothing is lost then: up to the first tick signals end it at
+ * once. */
 static bool tick(void *ctx, const struct train_master *master)
 {
-    cli_train_line_draw(ctx, master);
+    struct cli_train_line *line = ctx;
+
+    if (line->begun_ns == 0)
+        cli_interrupt_start();
+    cli_train_line_draw(line, master);
+    cli_train_line_strangers(line, master);
     return !atomic_load_explicit(cli_interrupt_flag(), memory_order_relaxed);
 }
 
-/* Address space for the job: it may be backed by swap, so several times the memory there is. */
-static size_t memory_max(size_t least)
+/* Address space for the job: it may be backed by swap, so several times the memory there is, and as
+ * much as the disk that it spills to has left. */
+static size_t memory_max(const struct cli_context *cx, size_t least)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
     size_t most = pages > 0 && size > 0 ? 4 * (size_t)pages * (size_t)size : 0;
+    uint64_t room = env_spill_room(cx->env);
 
-    return most > least ? most : least;
+    most = most > least ? most : least;
+    return room > most && room < ADDRESSES ? (size_t)room : most;
 }
 
 static double cpu_seconds(int who)
@@ -251,12 +272,14 @@ static void remove_temporary(int folder)
 /* Makes the folder if need be and locks it: two jobs would write over each other's files. */
 static shoal_status open_folder(const char *path, int *out_folder, shoal_err *err)
 {
+    char why[128];
     int fd = -1;
 
     if (mkdir(path, 0777) == 0 || errno == EEXIST)
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
-        base_err(err, SHOAL_E_IO, "cannot keep checkpoints in '%s': %s", path, strerror(errno));
+        base_err(err, SHOAL_E_IO, "cannot keep checkpoints in '%s': %s", path,
+                 cli_output_reason(errno, why, sizeof why));
         if (fd >= 0)
             close(fd);
         return SHOAL_E_IO;
@@ -310,13 +333,12 @@ static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
     if (st != SHOAL_OK)
         goto out;
     opts->checkpoint.log = &log;
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, as a full disk is */
     opts->tick = tick;
     opts->ctx = &line;
     cli_train_line_start(&line, cx, opts->app, opts->path);
-    cli_interrupt_start();
     st = train_job_run(cx->env, opts, &trained->result, err);
-    cli_interrupt_stop();
+    if (line.begun_ns != 0)
+        cli_interrupt_stop();
     cli_train_line_end(&line);
     cli_jobs_disclaim(&ours);
     if (st == SHOAL_E_CANCELLED) {
@@ -344,7 +366,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     struct train_job_opts opts = TRAIN_JOB_OPTS_INIT;
     struct cli_trained trained = {.model = v->out};
     struct base_buf settings;
-    char name[64], word[PATH_MAX];
+    char name[64], word[PATH_MAX], address[CLI_ADDRESS_SIZE];
     uint32_t cores = env_cpu_count(cx->env);
     shoal_status st;
     int rc;
@@ -357,6 +379,10 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     if (v->name != NULL && !good_name(v->name))
         return cli_usage(cx,
                          "--name: up to 59 letters, digits, '-', '_' and '.', the first no '.'");
+    if (cli_address(v->listen, v->tls, address, &err) != SHOAL_OK)
+        return cli_usage_err(cx, &err);
+    if (v->name != NULL && strcmp(v->name, "last") == 0)
+        return cli_usage(cx, "--name: 'last' is the job that was started last, whatever its name");
     if (v->resume && v->checkpoint == NULL)
         return cli_usage(cx, "--resume wants to know the folder: --checkpoint DIR");
     snprintf(name, sizeof name, "%s-%lld", opts.app->name, (long long)getpid());
@@ -367,9 +393,8 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     opts.threads =
         v->threads > 0 ? (uint32_t)v->threads : (cores + opts.workers - 1) / opts.workers;
     opts.seed = v->seed;
-    opts.memory_max = memory_max(opts.memory_max);
     opts.pid = getpid();
-    opts.address = v->listen;
+    opts.address = address;
     opts.model = v->out;
     opts.checkpoint.dir = v->checkpoint;
     opts.checkpoint.every_ms = (uint64_t)(1000 * v->every_s);
@@ -378,12 +403,18 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     base_buf_init(&settings, env_alloc(cx->env), SETTINGS_MAX);
     st = join_settings(v, &settings, &err);
     if (st == SHOAL_OK)
-        st = parse_staleness(cx, v, opts.app, settings.data, &opts.staleness, &err);
+        st = check_settings(cx, opts.app, args[0], settings.data, &err);
+    if (st == SHOAL_OK)
+        st = parse_staleness(v, opts.app, &opts.staleness, &err);
     opts.settings = settings.data;
     if (st == SHOAL_OK)
         st = check_model(cx, &opts, &err);
     if (st == SHOAL_OK)
+        st = cli_memory_start(cx, v->spill, opts.path, 2, &err);
+    opts.memory_max = memory_max(cx, opts.memory_max);
+    if (st == SHOAL_OK)
         st = train(cx, &opts, &trained, &err);
+    cli_memory_explain(cx, v->spill, st, &err);
     rc = st == SHOAL_OK ? cli_train_print(cx, &trained) : cli_fail(cx, st, &err);
     base_buf_fini(&settings);
     if (st == SHOAL_E_CANCELLED) {
@@ -410,7 +441,7 @@ const struct cli_command cli_cmd_train = {
     .values_size = sizeof(struct values),
     .arg_min = 2,
     .arg_max = 2,
-    .arg_complete = "file",
+    .arg_complete = "data",
     .json = true,
     .run = run,
 };

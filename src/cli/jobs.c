@@ -2,6 +2,8 @@
 #include "cli/jobs.h"
 
 #include "base/err.h"
+#include "base/text.h"
+#include "cli/output.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,7 +32,7 @@ static int make_folders(char *path)
 shoal_status cli_jobs_dir(char *out, size_t size, shoal_err *err)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR"), *home = getenv("HOME");
-    char path[PATH_SIZE];
+    char path[PATH_SIZE], why[128];
     struct stat found;
     int length;
 
@@ -43,7 +45,8 @@ shoal_status cli_jobs_dir(char *out, size_t size, shoal_err *err)
     if (length < 0 || (size_t)length >= sizeof path || (size_t)length >= size)
         return base_err(err, SHOAL_E_LIMIT, "the path of the folder for jobs is too long");
     if (make_folders(path) != 0 || stat(path, &found) != 0)
-        return base_err(err, SHOAL_E_IO, "cannot make folder '%s': %s", path, strerror(errno));
+        return base_err(err, SHOAL_E_IO, "cannot make folder '%s': %s", path,
+                        cli_output_reason(errno, why, sizeof why));
     if (found.st_uid != geteuid() || (found.st_mode & 077) != 0) {
         base_err(err, SHOAL_E_DENIED, "folder '%s' holds keys and others may enter it", path);
         base_err_hint(err, "make it yours alone: chmod 700 '%s'", path);
@@ -203,28 +206,82 @@ shoal_status cli_jobs_all(const struct cli_context *cx, struct train_listing **o
     return st;
 }
 
+/* How well a word means a job: 3 its name or 'last', 2 its process, 1 the beginning of its name. */
+static int means(const char *word, const struct train_listing *jobs, size_t index)
+{
+    uint64_t pid;
+
+    if (strcmp(word, jobs[index].name) == 0)
+        return 3;
+    if (index == 0 && strcmp(word, "last") == 0)
+        return 3;
+    if (base_parse_u64(word, strlen(word), &pid) && pid == (uint64_t)jobs[index].pid)
+        return 2;
+    return word[0] != '\0' && strncmp(word, jobs[index].name, strlen(word)) == 0;
+}
+
+/* The one that the word means best. *out_count: how many it means equally well. */
+static size_t select_job(const char *word, const struct train_listing *jobs, size_t count,
+                         size_t *out_count)
+{
+    int best = 1;
+    size_t found = 0;
+
+    *out_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        int how = means(word, jobs, i);
+        if (how < best)
+            continue;
+        *out_count = how > best || *out_count == 0 ? 1 : *out_count + 1;
+        if (*out_count == 1)
+            found = i;
+        best = how;
+    }
+    return found;
+}
+
+static shoal_status no_such_job(const struct cli_context *cx, const char *word,
+                                const struct train_listing *jobs, size_t count, shoal_err *err)
+{
+    const struct base_alloc *alloc = env_alloc(cx->env);
+    const char **names = base_calloc(alloc, count + 1, sizeof *names);
+    const char *near;
+
+    for (size_t i = 0; names != NULL && i < count; i++)
+        names[i] = jobs[i].name;
+    near = names != NULL ? base_nearest(word, names, count) : NULL;
+    if (count == 0) {
+        base_err(err, SHOAL_E_NOTFOUND, "no job '%s': none runs here", word);
+        base_err_hint(err, "start one: shoal train APP DATA");
+    } else {
+        base_err(err, SHOAL_E_NOTFOUND, "no job '%s' runs here", word);
+        if (near != NULL)
+            base_err_hint(err, "did you mean '%s'?", near);
+        else
+            base_err_hint(err, "'shoal jobs' shows what runs");
+    }
+    base_free(alloc, names);
+    return SHOAL_E_NOTFOUND;
+}
+
 shoal_status cli_jobs_find(const struct cli_context *cx, const char *word,
                            struct train_listing *out, shoal_err *err)
 {
     struct train_listing *jobs;
-    size_t count;
+    size_t count, meant;
     shoal_status st = cli_jobs_all(cx, &jobs, &count, err);
 
     if (st != SHOAL_OK)
         return st;
-    st = SHOAL_E_NOTFOUND;
-    for (size_t i = 0; i < count && st != SHOAL_OK; i++) {
-        if ((i == 0 && strcmp(word, "last") == 0) || strcmp(word, jobs[i].name) == 0) {
-            *out = jobs[i];
-            st = SHOAL_OK;
-        }
-    }
-    if (st != SHOAL_OK && count == 0) {
-        base_err(err, SHOAL_E_NOTFOUND, "no job '%s': none runs here", word);
-        base_err_hint(err, "start one: shoal train APP DATA");
-    } else if (st != SHOAL_OK) {
-        base_err(err, SHOAL_E_NOTFOUND, "no job '%s' runs here", word);
-        base_err_hint(err, "'shoal jobs' shows what runs");
+    size_t found = select_job(word, jobs, count, &meant);
+    if (meant == 1) {
+        *out = jobs[found];
+    } else if (meant > 1) {
+        st = base_err(err, SHOAL_E_INVAL, "%zu jobs begin with '%s', among them '%s'", meant, word,
+                      jobs[found].name);
+        base_err_hint(err, "write more of the name; 'shoal jobs' shows them");
+    } else {
+        st = no_such_job(cx, word, jobs, count, err);
     }
     base_free(env_alloc(cx->env), jobs);
     return st;

@@ -28,7 +28,8 @@ SHOAL_MUST_USE shoal_status cli_jobs_claim(const struct cli_context *cx, const c
                                            shoal_err *err);
 void cli_jobs_disclaim(struct cli_claim *claim); /* removes both files; lock -1 is allowed */
 
-/* The listing that a word means: a name, or `last`. A job whose driver is gone is not found. */
+/* The listing that a word means: a name, `last`, the number of the driver's process, or the beginning
+ * of one name only. A job whose driver is gone is not found. */
 SHOAL_MUST_USE shoal_status cli_jobs_find(const struct cli_context *cx, const char *word,
                                           struct train_listing *out, shoal_err *err);
 

@@ -25,5 +25,6 @@ int main(int argc, char **argv)
     if (hold_closed_descriptors() != 0)
         return 1;
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error, seen at the end */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, as a full disk is */
     return cli_main(argc, (const char *const *)argv, stdout, stderr);
 }

@@ -9,5 +9,9 @@
 SHOAL_MUST_USE shoal_status cli_output_check(const struct cli_context *cx, const char *path,
                                              const char *const *inputs, size_t count,
                                              shoal_err *err);
+/* The system's words for an errno as the others are: in lower case. Returns buf. */
+const char *cli_output_reason(int code, char *buf, size_t size);
+/* Standard output goes to a reader that is gone: nothing is left to say. */
+bool cli_output_unread(void);
 
 #endif

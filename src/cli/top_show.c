@@ -53,19 +53,6 @@ static unsigned put_cut(struct cli_screen *s, unsigned row, unsigned column, enu
     return cli_screen_put(s, row, column, style, cut);
 }
 
-static const char *format_bytes(double bytes, char *out, size_t size)
-{
-    static const char *const UNITS[] = {"B", "kB", "MB", "GB", "TB"};
-    size_t i = 0;
-
-    while (bytes >= 999.5 && i + 1 < BASE_COUNT(UNITS)) {
-        bytes /= 1000;
-        i++;
-    }
-    snprintf(out, size, i == 0 ? "%.0f %s" : "%.3g %s", bytes, UNITS[i]);
-    return out;
-}
-
 static const char *format_count(double n, char *out, size_t size)
 {
     return n >= 0 && n < 1e18 ? base_format_count((uint64_t)n, out, size) : "?";
@@ -144,12 +131,14 @@ static void put_objective(struct cli_screen *s, unsigned row, const struct cli_t
     double values[VALUES_MAX], value = cli_jobs_number(status, "value");
     size_t count = json_array_size(history), from = count > VALUES_MAX ? count - VALUES_MAX : 0;
     struct base_buf spark;
+    char text[32];
     unsigned at;
 
     label(s, row, "objective");
-    at = isfinite(value) ? cli_screen_printf(s, row, VALUE, CLI_PLAIN, "%s %.6g",
-                                             text_of(status, "objective"), value)
-                         : cli_screen_put(s, row, VALUE, CLI_PLAIN, "not known yet");
+    at = isfinite(value)
+             ? cli_screen_printf(s, row, VALUE, CLI_PLAIN, "%s %s", text_of(status, "objective"),
+                                 cli_train_value(value, 6, text, sizeof text))
+             : cli_screen_put(s, row, VALUE, CLI_PLAIN, "not known yet");
     if (look->plain || count < 2 || at + 3 >= s->columns)
         return;
     for (size_t i = from; i < count; i++) {
@@ -243,6 +232,33 @@ static void put_moves(struct cli_screen *s, unsigned row, const json_t *status)
                             cli_jobs_number(status, "max_pause_ms"));
 }
 
+static bool has_checkpoints(const json_t *status)
+{
+    return cli_jobs_number(status, "checkpoints") > 0 ||
+           cli_jobs_number(status, "checkpoints_failed") > 0;
+}
+
+static void put_saved(struct cli_screen *s, unsigned row, const json_t *status)
+{
+    double count = cli_jobs_number(status, "checkpoints"),
+           age = cli_jobs_number(status, "checkpoint_age_s"),
+           failed = cli_jobs_number(status, "checkpoints_failed");
+    char counted[32], ago[32], bytes[32];
+    unsigned at = VALUE;
+
+    label(s, row, "saved");
+    at = cli_screen_printf(s, row, at, CLI_PLAIN, "%s checkpoint%s",
+                           format_count(count, counted, sizeof counted), s_of(count));
+    if (isfinite(age))
+        at = cli_screen_printf(
+            s, row, at, CLI_PLAIN, ", the last %s ago, %s",
+            base_format_duration(floor(fmax(age, 0)), ago, sizeof ago),
+            cli_train_bytes(cli_jobs_number(status, "checkpoint_bytes"), bytes, sizeof bytes));
+    if (failed > 0)
+        (void)cli_screen_printf(s, row, at, CLI_BOLD, ", %s failed",
+                                format_count(failed, counted, sizeof counted));
+}
+
 static void put_tables(struct cli_screen *s, unsigned row, const struct cli_top_look *look,
                        const json_t *status)
 {
@@ -258,7 +274,7 @@ static void put_tables(struct cli_screen *s, unsigned row, const struct cli_top_
         snprintf(text, sizeof text, "%s %s x %.0f, %.0f shard%s, %s", text_of(table, "name"),
                  format_count(cli_jobs_number(table, "rows"), rows, sizeof rows),
                  cli_jobs_number(table, "width"), shards, s_of(shards),
-                 format_bytes(cli_jobs_number(table, "bytes"), bytes, sizeof bytes));
+                 cli_train_bytes(cli_jobs_number(table, "bytes"), bytes, sizeof bytes));
         if (!look->plain && i > 0 && at + cli_columns_width(text) + 2 > s->columns) {
             (void)cli_screen_put(s, row, at, CLI_DIM, look->ascii ? "..." : "…");
             return;
@@ -373,7 +389,8 @@ static void put_keys(struct cli_screen *s, const struct cli_top_look *look, cons
 
 unsigned cli_top_job_rows(const json_t *status)
 {
-    return HEAD_ROWS + (unsigned)json_array_size(json_object_get(status, "crew"));
+    return HEAD_ROWS + has_checkpoints(status) +
+           (unsigned)json_array_size(json_object_get(status, "crew"));
 }
 
 void cli_top_job(struct cli_screen *s, const struct cli_top_look *look,
@@ -390,8 +407,11 @@ void cli_top_job(struct cli_screen *s, const struct cli_top_look *look,
     put_crew_line(s, 5, status);
     put_moves(s, 6, status);
     put_tables(s, 7, look, status);
-    if (look->plain || s->rows > HEAD_ROWS - 1)
-        put_workers(s, 9, look->plain ? s->rows + 1 : s->rows - 1, look, status);
+    unsigned saved = has_checkpoints(status);
+    if (saved > 0)
+        put_saved(s, 8, status);
+    if (look->plain || s->rows > HEAD_ROWS + saved - 1)
+        put_workers(s, 9 + saved, look->plain ? s->rows + 1 : s->rows - 1, look, status);
 }
 
 /* ---- all jobs ---- */
@@ -418,7 +438,7 @@ static struct cells job_cells(const struct train_listing *job, const struct cli_
     if (isfinite(progress))
         CELL(c, 4, "%.0f %%", floor(100 * progress));
     if (isfinite(value))
-        CELL(c, 5, "%.5g", value);
+        (void)cli_train_value(value, 5, c.text[5], sizeof c.text[5]);
     base_buf_init(&rate, &base_alloc_libc, TEXT_MAX);
     cli_train_put_rate(&rate, fmax(cli_jobs_number(status, "units_per_s"), 0),
                        text_of(status, "unit"));

@@ -28,6 +28,28 @@ void cli_train_put_rate(struct base_buf *out, double rate, const char *units)
     base_buf_printf(out, "%.3g %s%s/s", rate, NAMES[i], units);
 }
 
+const char *cli_train_value(double value, int digits, char *out, size_t size)
+{
+    if (fabs(value) >= 1e5 && fabs(value) < 1e15)
+        snprintf(out, size, "%.0f", value);
+    else
+        snprintf(out, size, "%.*g", digits, value);
+    return out;
+}
+
+const char *cli_train_bytes(double bytes, char *out, size_t size)
+{
+    static const char *const UNITS[] = {"B", "kB", "MB", "GB", "TB"};
+    size_t i = 0;
+
+    while (bytes >= 999.5 && i + 1 < BASE_COUNT(UNITS)) {
+        bytes /= 1000;
+        i++;
+    }
+    snprintf(out, size, i == 0 ? "%.0f %s" : "%.3g %s", bytes, UNITS[i]);
+    return out;
+}
+
 void cli_train_put_bar(struct base_buf *out, double share, unsigned columns, bool ascii)
 {
     static const char *const EIGHTHS[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -88,7 +110,8 @@ static void put_part(struct base_buf *out, enum part part, const struct cli_trai
     char text[32];
 
     if (part == OBJECTIVE && isfinite(look->value)) {
-        base_buf_printf(out, "%s %.5g", look->objective, look->value);
+        base_buf_printf(out, "%s %s", look->objective,
+                        cli_train_value(look->value, 5, text, sizeof text));
         if (look->trend != 0 && !ascii)
             base_buf_puts(out, look->trend < 0 ? " ↓" : " ↑");
     } else if (part == RATE && look->rate > 0) {
@@ -140,6 +163,13 @@ void cli_train_line_format(const struct cli_train_look *look, enum cli_train_bar
         wanted &= ~(1u << LEAST_FIRST[i]);
         put_line(look, bar, wanted, out);
     }
+    for (size_t i = BASE_COUNT(LEAST_FIRST); i-- > 0 && base_buf_status(out) == SHOAL_OK;) {
+        /* a short one may fit where a long one did not */
+        unsigned more = wanted | 1u << LEAST_FIRST[i];
+        put_line(look, bar, more, out);
+        wanted = cli_columns_width(out->data) <= width ? more : wanted;
+    }
+    put_line(look, bar, wanted, out);
     if (base_buf_status(out) != SHOAL_OK)
         return;
     out->size = cli_columns_fit(out->data, width, &columns);
@@ -199,7 +229,8 @@ static void draw(struct cli_train_line *line, uint64_t now)
                                   s->value,
                                   s->progress,
                                   s->units_per_s > 0 ? s->units_per_s
-                                                     : (double)s->units / fmax(elapsed_s, 1e-3),
+                                                     : (double)(s->units - s->units_before) /
+                                                           fmax(elapsed_s, 1e-3),
                                   trend_of(line, now),
                                   s->workers,
                                   cli_train_mean_staleness(s->stale, TRAIN_STALE_MAX),
@@ -225,11 +256,27 @@ void cli_train_line_draw(struct cli_train_line *line, const struct train_master 
     line->stats = train_master_stats(master);
     if (line->begun_ns == 0) {
         line->begun_ns = line->shown_ns = now;
+        line->told = line->stats.refused; /* by the run that this one goes on from */
         line->begun_progress = isfinite(line->stats.progress) ? line->stats.progress : 0;
     }
     if (cli_term_erases(line->cx) ? line->stats.tasks > 0
                                   : now - line->shown_ns >= PLAIN_NS && !line->cx->json)
         draw(line, now);
+}
+
+void cli_train_line_strangers(struct cli_train_line *line, const struct train_master *master)
+{
+    uint64_t now = env_now_ns(line->cx->env), count = line->stats.refused - line->told;
+
+    if (count == 0 || (line->told_ns > 0 && now - line->told_ns < PLAIN_NS))
+        return;
+    cli_train_line_end(line);
+    fprintf(line->cx->err, "shoal train: turned away %s", train_master_refusal(master));
+    if (count > 1)
+        fprintf(line->cx->err, " (and %" PRIu64 " more)", count - 1);
+    fputc('\n', line->cx->err);
+    line->told = line->stats.refused;
+    line->told_ns = now;
 }
 
 void cli_train_line_end(struct cli_train_line *line)
@@ -265,11 +312,15 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
     put_number(&out, "seconds", t->result.seconds);
     put_number(&out, "load_seconds", t->result.load_seconds);
     put_number(&out, "cpu_s", t->cpu_s);
-    put_number(&out, "units_per_s", (double)s->units / t->result.seconds);
+    put_number(&out, "units_per_s", (double)(s->units - s->units_before) / t->result.seconds);
     base_buf_printf(&out,
                     ",\"units\":%" PRIu64 ",\"clocks\":%" PRIu64 ",\"tasks\":%" PRIu64
                     ",\"tasks_redone\":%" PRIu64 ",\"moves\":%" PRIu64,
                     s->units, s->clocks, s->tasks, s->tasks_redone, s->moves);
+    base_buf_printf(&out,
+                    ",\"checkpoints\":%" PRIu64 ",\"checkpoints_failed\":%" PRIu64
+                    ",\"checkpoint_bytes\":%" PRIu64,
+                    s->checkpoints, s->checkpoints_failed, s->checkpoint_bytes);
     put_number(&out, "max_pause_ms", (double)s->max_pause_ns * 1e-6);
     put_number(&out, "task_s", (double)s->run_ns * 1e-9);
     put_number(&out, "blocked_s", (double)s->wait_ns * 1e-9);
@@ -309,7 +360,7 @@ static void put_changes(struct base_buf *out, const struct train_stats *s)
 int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
 {
     const struct train_stats *s = &t->result.stats;
-    char took[32], cpu[32], clocks[32];
+    char took[32], cpu[32], clocks[32], value[32];
     struct base_buf out;
     int rc;
 
@@ -318,12 +369,14 @@ int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
     base_buf_init(&out, env_alloc(cx->env), 1 << 16);
     base_buf_printf(&out, "%s: ", t->app->name);
     if (isfinite(s->value))
-        base_buf_printf(&out, "%s %.6g ", t->app->objective, s->value);
+        base_buf_printf(&out, "%s %s ", t->app->objective,
+                        cli_train_value(s->value, 6, value, sizeof value));
     base_buf_printf(&out, "after %s clock%s in %s (%s CPU), ",
                     base_format_count(s->clocks, clocks, sizeof clocks), s_of(s->clocks),
                     base_format_duration(t->result.seconds, took, sizeof took),
                     base_format_duration(t->cpu_s, cpu, sizeof cpu));
-    cli_train_put_rate(&out, (double)s->units / t->result.seconds, t->app->units);
+    cli_train_put_rate(&out, (double)(s->units - s->units_before) / t->result.seconds,
+                       t->app->units);
     base_buf_puts(&out, "\n");
     put_changes(&out, s);
     if (t->model != NULL && t->app->score != NULL)

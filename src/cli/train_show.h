@@ -13,6 +13,7 @@ struct cli_train_line {
     double was_value;      /* a few seconds ago, for the arrow */
     uint64_t was_ns, shown_ns;
     struct train_stats stats; /* at the last look */
+    uint64_t told, told_ns;   /* strangers that were told of, and when */
     bool drawn;
 };
 
@@ -21,6 +22,8 @@ void cli_train_line_start(struct cli_train_line *line, const struct cli_context 
                           const shoal_app *app, const char *data);
 /* Called ten times a second. */
 void cli_train_line_draw(struct cli_train_line *line, const struct train_master *master);
+/* A line about strangers that the job turned away, the first at once, more of them now and then. */
+void cli_train_line_strangers(struct cli_train_line *line, const struct train_master *master);
 void cli_train_line_end(struct cli_train_line *line); /* erases it */
 
 /* What a line says. */
@@ -42,6 +45,9 @@ double cli_train_left(double from, double now, double elapsed_s);
 /* Parts for other views. */
 void cli_train_put_bar(struct base_buf *out, double share, unsigned columns, bool ascii);
 void cli_train_put_rate(struct base_buf *out, double rate, const char *units); /* 61.3 M tok/s */
+/* An objective with so many digits, and more before it would get an exponent. Returns out. */
+const char *cli_train_value(double value, int digits, char *out, size_t size);
+const char *cli_train_bytes(double bytes, char *out, size_t size); /* 1.2 GB; returns out */
 /* Eight heights between the least and the greatest; the last `columns` values. */
 void cli_train_put_spark(struct base_buf *out, const double *values, size_t count, size_t columns,
                          bool ascii);

@@ -22,11 +22,12 @@
 #include "base/rand.h"
 #include "num/csr.h"
 #include "shoal/status.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 enum num_linear_loss {
     NUM_LINEAR_LOGISTIC,      /* log(1 + exp(-m)), m = +-z */
-    NUM_LINEAR_HINGE,         /* max(0, 1 - m): no curvature, for dual and sgd passes */
+    NUM_LINEAR_HINGE,         /* max(0, 1 - m); with `smooth` its kink is rounded off */
     NUM_LINEAR_SQUARED_HINGE, /* max(0, 1 - m)^2 */
     NUM_LINEAR_SOFTMAX        /* log sum_k exp(z_k) - z_label; no dual pass */
 };
@@ -39,18 +40,28 @@ struct num_linear {
     uint32_t lanes;
     enum num_linear_loss loss;
     float cost;
+    float
+        smooth; /* hinge: a parabola in place of the kink, for margins this wide about 1; 0: none */
 };
 
 /* Floats of workspace that passes with a `work` want. */
 #define NUM_LINEAR_WORK(lanes) (3 * ((size_t)(lanes) + 1024))
 
-/* What a gradient pass finds; NULL: not wanted. Of a hinge there is no curve. */
+/* What a gradient pass finds; NULL: not wanted. Of a sharp hinge there is no curve. A smoothed one
+ * has two more sums: of the sharp losses at these margins, and of the dual variables that its slopes
+ * are. Those are feasible, so with v = -gradient, dual - |v|^2 / 2 is below the minimum. */
 struct num_linear_slope {
-    float *gradient; /* (columns, lanes), added to */
-    float *factor;   /* (rows, lanes): d/dz of cost x loss; the gradient is x' factor */
-    float *curve;    /* (rows, lanes): second derivative; of softmax the probabilities */
-    float *work;     /* NUM_LINEAR_WORK(lanes), not NULL */
+    float *gradient;    /* (columns, lanes), added to */
+    float *factor;      /* (rows, lanes): d/dz of cost x loss; the gradient is x' factor */
+    float *curve;       /* (rows, lanes): second derivative; of softmax the probabilities */
+    float *margin;      /* (rows, lanes): how far on the right side */
+    float *work;        /* NUM_LINEAR_WORK(lanes), not NULL */
+    double sharp, dual; /* added to */
 };
+
+/* Lengths of steps at which `line` looks, descending. */
+enum { NUM_LINEAR_STEPS = 16 };
+extern const float num_linear_step[NUM_LINEAR_STEPS];
 
 /* The dual of rows in some order; kept with the rows from pass to pass. */
 struct num_linear_dual {
@@ -76,6 +87,7 @@ struct num_linear_lasso {
     uint64_t count;
     uint32_t lanes;
     float cost, spread;
+    bool still;    /* looks only: nothing is changed */
     float *work;   /* NUM_LINEAR_WORK(lanes) */
     double *slope; /* (2, lanes) workspace */
 };
@@ -97,6 +109,10 @@ struct num_linear_ops {
                     float *out);
     /* out (columns, lanes) += the Hessian's diagonal. */
     void (*diagonal)(const struct num_linear *p, const float *curve, float *work, float *out);
+    /* Of a smoothed hinge with these margins: out[i] += d/dt of cost x loss at w + t v, for each
+     * length t of num_linear_step. */
+    void (*line)(const struct num_linear *p, const float *margin, const float *v, float *work,
+                 double out[NUM_LINEAR_STEPS]);
     /* One lane: out (columns, columns), lower half += the Hessian. For few columns. */
     void (*gram)(const struct num_linear *p, const float *curve, float *out);
     /* Dual coordinate ascent over dual->order: alpha changes in place, and w by spread x the sum of
@@ -108,7 +124,8 @@ struct num_linear_ops {
     double (*dual)(const struct num_linear *p, struct num_linear_dual *dual, float *w,
                    double *out_loss);
     /* Coordinate descent over p->order; z: (rows, lanes) margins, private copy and spread as
-     * above. Every step lowers the objective. Returns the sum of |subgradient| as found. */
+     * above. Every step lowers the objective. Returns the sum of |subgradient| as found: exact of
+     * one that is still. */
     double (*lasso)(const struct num_linear_lasso *p, float *z);
     void (*sgd)(const struct num_linear *p, const struct num_linear_sgd *sgd, float *w);
     /* to, base: (count, lanes) = rows map[0 .. count - 1] of `table`. */

@@ -31,6 +31,12 @@ void train_answer_status(const struct train_master *master, struct base_buf *out
     base_buf_printf(
         out, "\"tasks_far\":%" PRIu64 ",\"commit_bytes\":%" PRIu64 ",\"row_bytes\":%" PRIu64 ",",
         s.tasks_far, s.commit_bytes, s.row_bytes);
+    base_buf_printf(out,
+                    "\"checkpoints\":%" PRIu64 ",\"checkpoints_failed\":%" PRIu64
+                    ",\"checkpoint_bytes\":%" PRIu64 ",",
+                    s.checkpoints, s.checkpoints_failed, s.checkpoint_bytes);
+    number(out, "checkpoint_age_s",
+           s.checkpoints > 0 ? (double)(s.up_ns - s.checkpoint_up_ns) / 1e9 : (double)NAN);
     number(out, "max_pause_ms", (double)s.max_pause_ns / 1e6);
     number(out, "task_s", (double)s.run_ns / 1e9);
     number(out, "blocked_s", (double)s.wait_ns / 1e9);
@@ -86,9 +92,10 @@ static void put_crew(const struct train_master *master, struct base_buf *out)
     for (uint32_t i = 0; train_master_worker(master, i, &info) == SHOAL_OK; i++) {
         base_buf_printf(out,
                         "%s{\"worker\":%u,\"state\":\"%s\",\"threads\":%u,\"executors\":%u,"
-                        "\"pid\":%" PRId64 ",\"busy\":%.3f,\"away\":%s,\"host\":",
+                        "\"pid\":%" PRId64 ",\"busy\":%.3f,\"oldest_s\":%.3f,\"away\":%s,\"host\":",
                         i > 0 ? "," : "", info.worker, info.state, info.threads, info.executors,
-                        info.pid, info.busy, info.away ? "true" : "false");
+                        info.pid, info.busy, (double)info.oldest_ns / 1e9,
+                        info.away ? "true" : "false");
         base_buf_json_string(out, info.host);
         base_buf_puts(out, "}");
     }

@@ -2,10 +2,10 @@
  *
  * Such a worker has a box of its own, made from the layout of ours. It is sent an executor's data
  * once, ahead of the move, and its state with the adoption. Before each task it is sent the rows that
- * changed since it was last sent some, so what the task reads is as fresh as the driver's box. What
- * it commits comes as bytes and is committed here as if it had run here, in order; the worker is told
- * so. So the truth is always here, and a worker that is lost takes nothing along but the tasks it had
- * not committed.
+ * changed since it was last sent some (all of them at first, in pieces), so what the task reads is as
+ * fresh as the driver's box. What it commits comes as bytes and is committed here as if it had run
+ * here, in order; the worker is told so. So the truth is always here, and a worker that is lost takes
+ * nothing along but the tasks it had not committed.
  *
  * Running ahead. A worker may have two tasks of an executor that are not accepted yet when neither
  * reads tables that change nor holds a shard; else it goes on when the one before is accepted. */
@@ -13,7 +13,10 @@
 #include "train/master_parts.h"
 #include <string.h>
 
-enum { PIECE_SIZE = 4 << 20 }; /* of data in one message */
+enum {
+    PIECE_SIZE = 4 << 20, /* of data in one message */
+    AHEAD_SIZE = 16 << 20 /* of first rows that are on their way */
+};
 
 /* A commit that found something locked here. */
 struct late_commit {
@@ -52,7 +55,7 @@ shoal_status away_new(struct master_worker *w)
         return SHOAL_E_NOMEM;
     w->away = away;
     away->late_end = &away->late;
-    base_buf_init(&away->rows, alloc, WIRE_MESSAGE_MAX);
+    base_buf_init(&away->rows, alloc, WIRE_MESSAGE_MAX + WIRE_BUF_ROOM + 8);
     base_buf_init(&away->accepted, alloc, WIRE_MESSAGE_MAX);
     away->has_data = base_calloc(alloc, m->executor_count, sizeof *away->has_data);
     away->version = base_calloc(alloc, shard_count(m->box) + 1, sizeof *away->version);
@@ -119,6 +122,17 @@ void away_adopt(struct master_worker *w, const struct train_unit *unit)
 
 /* ---- rows ---- */
 
+/* What is in `rows`. */
+static shoal_status send_packed(struct master_worker *w, uint16_t kind)
+{
+    size_t size = w->away->rows.size - WIRE_BUF_ROOM;
+    shoal_status st = wire_peer_send_buf(w->peer, kind, &w->away->rows);
+
+    if (st == SHOAL_OK)
+        w->master->stats.row_bytes += size;
+    return st;
+}
+
 static shoal_status send_rows(struct master_worker *w, uint32_t table, uint32_t shard,
                               uint64_t *version)
 {
@@ -126,16 +140,21 @@ static shoal_status send_rows(struct master_worker *w, uint32_t table, uint32_t 
     shoal_status st;
     uint64_t now;
 
-    base_buf_clear(rows);
+    wire_buf_begin(rows);
     now = train_box_pack_rows(w->master->box, table, shard, *version, rows);
     st = now == 0 ? SHOAL_AGAIN : base_buf_status(rows); /* 0: the shard was locked */
-    if (st == SHOAL_OK && now != *version && rows->size > 0)
-        st = wire_peer_send(w->peer, TRAIN_ROWS, rows->data, rows->size);
     if (st == SHOAL_OK && now != *version)
-        w->master->stats.row_bytes += rows->size;
+        st = send_packed(w, TRAIN_ROWS);
     if (st == SHOAL_OK)
         *version = now;
     return st;
+}
+
+/* A large table goes to a worker that has none of it a few shards at a time: the loop must not be
+ * busy with it for long, nor the whole lie in memory. What changes later is sent at once. */
+static bool is_behind(const struct master_worker *w)
+{
+    return w->peer != NULL && wire_peer_waiting(w->peer) > AHEAD_SIZE;
 }
 
 /* All shards of a table; of one that tasks hold, the one that this task does. */
@@ -150,13 +169,13 @@ static shoal_status refresh_table(struct master_worker *w, const struct train_ta
                    ? SHOAL_OK
                    : send_rows(w, table, spec->hold_shard,
                                &w->away->version[first + spec->hold_shard]);
-    base_buf_clear(&w->away->rows);
-    if (train_box_pack_factors(w->master->box, table, &w->away->version[first], &w->away->rows)) {
-        w->master->stats.row_bytes += w->away->rows.size;
-        return wire_peer_send(w->peer, TRAIN_FACTORS, w->away->rows.data, w->away->rows.size);
+    wire_buf_begin(&w->away->rows);
+    if (train_box_pack_factors(w->master->box, table, &w->away->version[first], &w->away->rows))
+        return send_packed(w, TRAIN_FACTORS);
+    for (uint32_t s = 0; s < info.shards && st == SHOAL_OK; s++) {
+        uint64_t *version = &w->away->version[first + s];
+        st = *version == 0 && is_behind(w) ? SHOAL_AGAIN : send_rows(w, table, s, version);
     }
-    for (uint32_t s = 0; s < info.shards && st == SHOAL_OK; s++)
-        st = send_rows(w, table, s, &w->away->version[first + s]);
     return st;
 }
 

@@ -10,6 +10,27 @@ enum { SHARD_BYTES = 1 << 22, SHARDS_CHOSEN_MAX = 64 };
 
 /* ---- memory of the segment ---- */
 
+/* Room for what was taken; on the disk, where the segment is a file, in steps. It may be taken twice
+ * by two at once, which does nothing the second time. */
+static bool back(struct train_box *box, uint64_t at, uint64_t size)
+{
+    _Atomic uint64_t *backed = &box->head->backed;
+    uint64_t from = atomic_load_explicit(backed, memory_order_relaxed), end = at + size;
+
+    if (!box->shared.spilled)
+        return env_shared_back(box->env, &box->shared, at, size);
+    if (end <= from)
+        return true;
+    end = box_round(end, BOX_BACK);
+    end = end < box->shared.size ? end : box->shared.size;
+    if (!env_shared_back(box->env, &box->shared, from, end - from))
+        return false;
+    while (from < end && !atomic_compare_exchange_weak_explicit(
+                             backed, &from, end, memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return true;
+}
+
 uint64_t box_take(struct train_box *box, uint64_t size, uint64_t align)
 {
     _Atomic uint64_t *top = &box->head->top;
@@ -21,7 +42,7 @@ uint64_t box_take(struct train_box *box, uint64_t size, uint64_t align)
             return 0;
     } while (!atomic_compare_exchange_weak_explicit(top, &old, at + size, memory_order_relaxed,
                                                     memory_order_relaxed));
-    return at;
+    return back(box, at, size) ? at : 0;
 }
 
 void box_drop(struct train_box *box, uint64_t offset, uint64_t size)
@@ -67,10 +88,12 @@ shoal_status box_view_new(shoal_env *env, const struct env_shared *segment, uint
     return SHOAL_OK;
 }
 
-shoal_status box_format(struct train_box *box, uint32_t staleness, bool away)
+shoal_status box_format(struct train_box *box, uint32_t staleness, bool away, shoal_err *err)
 {
     struct box_head *head = box->head;
 
+    if (!env_shared_back(box->env, &box->shared, 0, sizeof *head))
+        return base_err_nomem(err, "making a box");
     memset(head, 0, sizeof *head);
     head->size = box->shared.size;
     head->staleness = staleness;
@@ -89,10 +112,18 @@ shoal_status train_box_new(shoal_env *env, const struct env_shared *segment,
     shoal_status st = box_view_new(env, segment, 0, opts, &box, err);
 
     if (st == SHOAL_OK)
-        st = box_format(box, opts != NULL ? opts->staleness : 0, false);
+        st = box_format(box, opts != NULL ? opts->staleness : 0, false, err);
     if (st == SHOAL_OK)
         *out_box = box;
+    else
+        train_box_free(box);
     return st;
+}
+
+void train_box_set_staleness(struct train_box *box, uint32_t staleness)
+{
+    box->head->staleness = staleness;
+    box->bulk = staleness == 0;
 }
 
 void train_box_free(struct train_box *box)
@@ -478,6 +509,32 @@ void train_box_close(struct train_box *box, uint64_t closed)
 uint64_t train_box_closed(const struct train_box *box)
 {
     return atomic_load_explicit(&box->head->closed, memory_order_acquire);
+}
+
+/* Reads what another thread may be writing; the number says afterwards whether it was whole. */
+__attribute__((no_sanitize("thread"))) bool box_has_ended(const struct box_executor *e,
+                                                          uint64_t past)
+{
+    uint64_t number = atomic_load_explicit(&e->committed, memory_order_acquire);
+    const struct box_commit *c = &e->commit[number & 1];
+    uint64_t clock = c->clock;
+    bool ends = c->ends_clock;
+
+    atomic_thread_fence(memory_order_acquire);
+    if (number > 0 && atomic_load_explicit(&c->number, memory_order_relaxed) != number)
+        return true; /* it has gone on */
+    return number > 0 && (clock >= past || (clock + 1 == past && ends));
+}
+
+void train_box_set_hungry(struct train_box *box, bool hungry)
+{
+    if (train_box_hungry(box) != hungry)
+        atomic_store_explicit(&box->head->hungry, hungry, memory_order_relaxed);
+}
+
+bool train_box_hungry(const struct train_box *box)
+{
+    return atomic_load_explicit(&box->head->hungry, memory_order_relaxed) != 0;
 }
 
 /* ---- outboxes ---- */

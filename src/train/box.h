@@ -54,6 +54,8 @@ SHOAL_MUST_USE shoal_status train_box_open(shoal_env *env, const struct env_shar
                                            uint32_t worker, const struct train_box_opts *opts,
                                            struct train_box **out_box, shoal_err *err);
 void train_box_free(struct train_box *box); /* the view only; NULL is allowed */
+/* Before executors and tables are declared. */
+void train_box_set_staleness(struct train_box *box, uint32_t staleness);
 
 /* ---- plan: driver only, before seal ---- */
 SHOAL_MUST_USE shoal_status train_box_executors(struct train_box *box, uint32_t count,
@@ -99,11 +101,20 @@ bool train_box_commit_find(const struct train_box *box, uint32_t executor, uint6
 void train_box_close(struct train_box *box, uint64_t closed);
 uint64_t train_box_closed(const struct train_box *box);
 
+/* Driver: some threads of the job have nothing to do, so word of what was done is wanted soon. Any
+ * process may look. */
+void train_box_set_hungry(struct train_box *box, bool hungry);
+bool train_box_hungry(const struct train_box *box);
+
 /* ---- tasks: the thread that runs them ---- */
 /* A thread's own memory for tasks: random stream, scratch. */
 struct train_desk;
 SHOAL_MUST_USE shoal_status train_desk_new(struct train_box *box, struct train_desk **out_desk);
 void train_desk_free(struct train_desk *desk); /* NULL is allowed */
+
+/* How many clocks behind a task that begins at `clock` now may be: those that not all executors have
+ * ended. What they have is folded before it runs. Elsewhere it is what the driver has said. */
+uint64_t train_desk_stale(struct train_desk *desk, uint64_t clock);
 
 struct train_task_spec {
     uint32_t executor, fn;

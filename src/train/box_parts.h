@@ -26,7 +26,8 @@ enum {
     BOX_ALIGN = 64,
     BOX_PAGE = 4096,
     BOX_HUGE = 1 << 21,
-    BOX_UNDO = 1024, /* floats changed in one step, but for rows that are wider */
+    BOX_BACK = 1 << 22, /* of a segment that is a file: grows by so much */
+    BOX_UNDO = 1024,    /* floats changed in one step, but for rows that are wider */
     BOX_EXECUTORS_MAX = 1 << 20,
     BOX_SHARDS_MAX = 1 << 16, /* of all tables */
     BOX_WIDTH_MAX = 1 << 24,
@@ -52,10 +53,12 @@ struct box_head {
     uint64_t size;
     _Atomic uint64_t top;     /* bytes taken */
     _Atomic uint64_t dropped; /* of those, given back */
+    _Atomic uint64_t backed;  /* a file: bytes that the disk has room for */
     uint32_t staleness, executor_count, table_count, shard_count;
     uint32_t away; /* tables are copies; rows come by train_box_put_rows */
     uint64_t executors_at, shards_at;
     _Alignas(64) _Atomic uint64_t closed;
+    _Atomic uint32_t hungry;             /* threads have nothing to do; only a hint */
     _Alignas(64) _Atomic uint64_t marks; /* goes up after every mark of any shard */
     struct box_table table[SHOAL_TABLES_MAX];
 };
@@ -100,6 +103,7 @@ struct box_outbox {
 
 struct box_executor {
     _Alignas(64) _Atomic uint64_t committed;
+    _Atomic uint64_t homed; /* away: tasks up to this number are in the box at home */
     uint64_t data_at, data_size, state_at[2], state_size;
     struct box_outbox outbox[2];
     struct box_commit commit[2]; /* by parity of the number */
@@ -185,7 +189,9 @@ struct shoal_task {
 
 struct train_desk {
     struct train_box *box;
-    uint64_t seen; /* marks (bulk synchronous: closed) when all was folded last */
+    uint64_t seen;    /* marks (bulk synchronous: closed) when all was folded last */
+    uint64_t ended;   /* clocks that all executors have ended, as far as was looked */
+    uint32_t lagging; /* those below it have ended the next one too */
     struct shoal_task task;
 };
 
@@ -216,6 +222,9 @@ static inline uint64_t box_round(uint64_t size, uint64_t to)
     return (size + to - 1) / to * to;
 }
 
+/* Whether the executor has ended the clocks below `past`, by its last record. One that is being
+ * written says that it has gone on, which counts as yes. Any process. */
+bool box_has_ended(const struct box_executor *e, uint64_t past);
 /* Takes zeroed memory; 0: there is none left. Any process. */
 uint64_t box_take(struct train_box *box, uint64_t size, uint64_t align);
 /* Gives the whole pages of a piece back; nobody may look at it any more. */
@@ -225,7 +234,7 @@ shoal_status box_view_build(struct train_box *box, shoal_err *err);
 shoal_status box_view_new(shoal_env *env, const struct env_shared *segment, uint32_t worker,
                           const struct train_box_opts *opts, struct train_box **out_box,
                           shoal_err *err);
-shoal_status box_format(struct train_box *box, uint32_t staleness, bool away);
+shoal_status box_format(struct train_box *box, uint32_t staleness, bool away, shoal_err *err);
 
 /* Lists and touched shards of an outbox; NULL when it never had any or they make no sense. */
 struct box_list *box_outbox_lists(const struct train_box *box, const struct box_outbox *outbox);
@@ -264,6 +273,12 @@ void box_mark(struct train_box *box, uint32_t shard, uint32_t executor);
 /* SHOAL_OK: nothing that may be folded is left; SHOAL_END: the same, but a commit is on its way;
  * SHOAL_AGAIN: locked; SHOAL_E_CANCELLED: killed. */
 shoal_status box_fold_shard(struct train_box *box, uint32_t shard);
+/* For increments that are in no outbox: locks the shard. False: it is locked, or has to fold another
+ * task of the executor's first, or folds in an order (bulk synchronous). */
+bool box_fold_take(struct train_box *box, uint32_t shard, uint32_t executor);
+/* Adds them as the task of that number, and unlocks it. */
+void box_fold_rows(struct train_box *box, uint32_t shard, uint32_t executor, uint64_t number,
+                   const uint32_t *row, const float *x, uint64_t count);
 shoal_status box_fresh(struct train_box *box, uint64_t *seen);
 /* The outbox that the executor's next task writes: folded everywhere, and the one used last if it
  * can be, for it may still be in a cache. SHOAL_AGAIN: neither is folded yet. */
@@ -282,7 +297,7 @@ struct rows_job {
     const float *x;      /* (count, width) */
     uint64_t count;
     uint32_t width, limit;
-    float *undo;
+    float *undo; /* NULL: not kept, nor are steps */
     struct box_shard *shard;
     _Atomic uint64_t *stamps, *stamp_blocks; /* NULL: not kept */
     uint64_t stamp;

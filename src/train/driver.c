@@ -33,6 +33,14 @@ uint32_t shoal_driver_staleness(const shoal_driver *driver)
     return driver->master->opts.staleness;
 }
 
+void shoal_driver_set_staleness(shoal_driver *driver, uint32_t staleness)
+{
+    if (driver->planned || !driver->staleness_open)
+        return;
+    driver->master->opts.staleness = staleness;
+    train_box_set_staleness(driver->master->box, staleness);
+}
+
 uint32_t shoal_driver_threads(const shoal_driver *driver)
 {
     const struct train_master *m = driver->master;
@@ -94,6 +102,17 @@ float *shoal_driver_rows(shoal_driver *driver, uint32_t table)
 
     for (uint32_t s = 0; s < shards; s++)
         rewrite(driver, table, s);
+    return train_box_rows(driver->master->box, table);
+}
+
+const float *shoal_driver_shard_read(const shoal_driver *driver, uint32_t table, uint32_t shard,
+                                     uint64_t *out_first, uint64_t *out_count)
+{
+    return train_box_shard(driver->master->box, table, shard, out_first, out_count);
+}
+
+const float *shoal_driver_rows_read(const shoal_driver *driver, uint32_t table)
+{
     return train_box_rows(driver->master->box, table);
 }
 

@@ -194,8 +194,10 @@ INLINE UNSEEN bool rows_body(const struct rows_job *job, uint64_t from, const st
         }
         if (job->stamps != NULL)
             stamp_row(job, r);
-        if (!step_floats(job->shard, job->undo, job->data + r * width, job->x + i * width, width,
-                         box))
+        if (job->undo == NULL)
+            add_floats(job->data + r * width, job->x + i * width, width);
+        else if (!step_floats(job->shard, job->undo, job->data + r * width, job->x + i * width,
+                              width, box))
             return false;
     }
     return true;
@@ -245,6 +247,19 @@ void box_fold_choose(struct train_box *box)
 
 /* ---- one fold ---- */
 
+/* Where the versions of rows are kept, and the one that a change makes. */
+static void stamps_find(const struct train_box *box, const struct shard_view *v,
+                        struct rows_job *out)
+{
+    uint64_t at = atomic_load_explicit(&v->shard->stamps_at, memory_order_relaxed);
+
+    out->stamp = atomic_load_explicit(&v->shard->version, memory_order_relaxed) + 1;
+    if (at % BOX_ALIGN == 0 && box_holds(box, at, box_stamps_size(v->rows))) {
+        out->stamps = box_at(box, at);
+        out->stamp_blocks = out->stamps + v->rows;
+    }
+}
+
 /* Lists that make no sense count as empty: they can only be damage. */
 void box_parts_find(struct train_box *box, const struct shard_view *v, struct box_list *lists,
                     struct fold_parts *out)
@@ -253,7 +268,6 @@ void box_parts_find(struct train_box *box, const struct shard_view *v, struct bo
     const struct box_list *rows = &lists[v - box->shards];
     const struct box_list *dense = &lists[box->shard_count + v->table];
     const struct box_list *factors = &lists[box->shard_count + box->table_count + v->table];
-    uint64_t stamps = atomic_load_explicit(&v->shard->stamps_at, memory_order_relaxed);
     uint64_t width = v->width, whole = t->rows * width * sizeof(float);
 
     *out = (struct fold_parts){.rows = {.data = v->data[0],
@@ -263,11 +277,7 @@ void box_parts_find(struct train_box *box, const struct shard_view *v, struct bo
                                         .shard = v->shard,
                                         .box = box},
                                .table_rows = t->rows};
-    out->rows.stamp = atomic_load_explicit(&v->shard->version, memory_order_relaxed) + 1;
-    if (stamps % BOX_ALIGN == 0 && box_holds(box, stamps, box_stamps_size(v->rows))) {
-        out->rows.stamps = box_at(box, stamps);
-        out->rows.stamp_blocks = out->rows.stamps + v->rows;
-    }
+    stamps_find(box, v, &out->rows);
     if (rows->count > 0 && rows->count <= rows->cap && rows->cap <= box->shared.size / 4 &&
         box_holds(box, rows->at, box_values_offset(rows->cap)) &&
         rows->cap <= (box->shared.size - rows->at) / (width * sizeof(float))) {
@@ -725,13 +735,17 @@ void train_box_rewrite(struct train_box *box, uint32_t table, uint32_t shard)
     box->rewrites++;
 }
 
-/* Whether every shard that the outbox touched has folded it; away: the one it is a copy of. */
+/* Whether every shard that the outbox touched has folded it; away: the one it is a copy of, or home
+ * has said that it has it. */
 static bool outbox_folded(const struct train_box *box, uint32_t executor,
                           const struct box_outbox *outbox, uint64_t number, uint32_t *out_shard)
 {
     struct box_list *lists = box_outbox_lists(box, outbox);
     uint32_t count = atomic_load_explicit(&outbox->touched_count, memory_order_relaxed);
 
+    if (box->away &&
+        number <= atomic_load_explicit(&box->executors[executor].homed, memory_order_acquire))
+        return true;
     for (uint32_t i = 0; lists != NULL && i < count && i < box->shard_count; i++) {
         uint32_t s = atomic_load_explicit(&box_touched(box, lists)[i], memory_order_relaxed);
         if (s >= box->shard_count || box->shards[s].held)
@@ -797,6 +811,46 @@ bool train_box_settled(const struct train_box *box)
         }
     }
     return true;
+}
+
+/* ---- increments that are in no outbox ---- */
+
+bool box_fold_take(struct train_box *box, uint32_t shard, uint32_t executor)
+{
+    const struct shard_view *v = &box->shards[shard];
+    const struct box_executor *e = &box->executors[executor];
+    struct box_list *lists;
+
+    if (box->bulk || box->crash != NULL || !box_lock(box, v->shard))
+        return false;
+    if (outbox_wants(box, v, executor, &e->outbox[0], &lists) == 0 &&
+        outbox_wants(box, v, executor, &e->outbox[1], &lists) == 0)
+        return true;
+    box_unlock(v->shard);
+    return false;
+}
+
+/* Without undo: who imports is the driver, and with it goes the box. */
+void box_fold_rows(struct train_box *box, uint32_t shard, uint32_t executor, uint64_t number,
+                   const uint32_t *row, const float *x, uint64_t count)
+{
+    const struct shard_view *v = &box->shards[shard];
+    struct rows_job job = {.row = row,
+                           .x = x,
+                           .count = count,
+                           .data = v->data[0],
+                           .width = v->width,
+                           .limit = v->rows,
+                           .shard = v->shard,
+                           .box = box};
+
+    stamps_find(box, v, &job);
+    (void)box->add_rows(&job, 0);
+    if (job.stamps != NULL)
+        atomic_store_explicit(&v->version[executor], job.stamp, memory_order_relaxed);
+    atomic_store_explicit(&v->shard->version, job.stamp, memory_order_relaxed);
+    atomic_store_explicit(&v->folded[executor], number, memory_order_release);
+    box_unlock(v->shard);
 }
 
 /* ---- after a death ---- */

@@ -166,11 +166,19 @@ void master_unsend(struct train_master *m, uint32_t executor)
 
 /* ---- sending ---- */
 
+/* Whether it has no task whose clock has come: it rests, wherever it is. */
+static bool is_gated(const struct train_master *m, const struct master_executor *e)
+{
+    return e->sent == e->dispatched ||
+           task_at(e, e->sent + 1)->clock > m->closed + m->opts.staleness;
+}
+
 static void pump_executor(struct train_master *m, struct master_executor *e)
 {
     if (e->worker == TRAIN_NOBODY || e->releasing || m->finished)
         return;
     struct master_worker *w = m->crew[e->worker];
+    e->gated = e->gated || is_gated(m, e);
     while (e->sent < e->dispatched && e->sent < e->done + AHEAD_MAX && w->peer != NULL) {
         struct train_order order = {e->epoch, 0, m->closed, *task_at(e, e->sent + 1)};
         if (order.spec.clock > m->closed + m->opts.staleness ||
@@ -185,11 +193,13 @@ static void pump_executor(struct train_master *m, struct master_executor *e)
             master_again(m);
             break;
         }
-        if (wire_peer_send(w->peer, TRAIN_TASK, &order, sizeof order) != SHOAL_OK) {
-            crew_lose(w);
+        if (!crew_order(w, &order))
             break;
-        }
-        e->sent++;
+        if (e->pausing && e->gated)
+            e->released_ns = env_now_ns(m->env);
+        e->gated = false;
+        if (e->sent++ == e->done)
+            e->waiting_ns = env_now_ns(m->env);
         if (order.spec.holds)
             hold_enter(m, e, &order.spec);
     }
@@ -202,6 +212,7 @@ void master_pump(struct train_master *m)
         e->marked = false;
         pump_executor(m, e);
     }
+    crew_flush(m);
 }
 
 /* ---- hearing ---- */
@@ -244,6 +255,7 @@ static bool hear(struct train_master *m, struct master_executor *e, const struct
         return false;
     shoal_assert(e->sent >= c->number);
     e->done = c->number;
+    e->waiting_ns = env_now_ns(m->env);
     if (task_at(e, e->done)->holds)
         hold_leave(m, task_at(e, e->done));
     m->stats.tasks++;
@@ -376,6 +388,9 @@ void train_master_stop(struct train_master *m)
 static void copy_opts(struct train_master *m, const struct train_master_opts *opts)
 {
     m->opts = *opts;
+    m->driver.staleness_open = opts->staleness == SHOAL_STALENESS_PLANNED;
+    if (m->driver.staleness_open)
+        m->opts.staleness = 0;
     m->key = *opts->key;
     m->wire = *opts->wire;
     m->wanted = opts->workers;
@@ -504,6 +519,11 @@ struct train_stats train_master_stats(const struct train_master *m)
     stats.wanted = m->wanted;
     stats.up_ns = env_now_ns(m->env) - m->made_ns;
     return stats;
+}
+
+const char *train_master_refusal(const struct train_master *m)
+{
+    return m->refusal;
 }
 
 const struct train_history *train_master_history(const struct train_master *m)

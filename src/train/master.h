@@ -56,7 +56,9 @@ void train_master_free(struct train_master *master); /* ends its children; NULL 
 /* How many workers of this machine there shall be. */
 SHOAL_MUST_USE shoal_status train_master_scale(struct train_master *master, uint32_t workers,
                                                shoal_err *err);
-/* Takes a worker's executors away and lets it go. */
+/* Takes a worker's executors away and lets it go. Asked again while it is leaving, it is ended at once:
+ * what it has begun is run again elsewhere. That is the cure for one that hangs (see `oldest_ns`),
+ * which nobody but a person can tell from one with a long task. */
 SHOAL_MUST_USE shoal_status train_master_drain(struct train_master *master, uint32_t worker,
                                                shoal_err *err);
 /* Ends the job as soon as the tasks that have begun are done and, where checkpoints are taken, the
@@ -77,18 +79,22 @@ struct train_stats {
     uint32_t workers, workers_lost, executors;
     uint64_t run_ns, wait_ns; /* of tasks, all together */
     uint64_t stale[TRAIN_STALE_MAX];
-    uint64_t refused;    /* strangers at the door */
-    uint64_t checked;    /* looks of the witness (witness.h) */
-    uint64_t violations; /* of a rule that it found: none */
-    uint64_t retries;    /* of the driver, because tables were locked */
-    uint32_t wanted;     /* workers of this machine */
-    uint64_t up_ns;      /* since the master was made */
-    double units_per_s;  /* lately */
+    uint64_t refused;      /* strangers at the door */
+    uint64_t checked;      /* looks of the witness (witness.h) */
+    uint64_t violations;   /* of a rule that it found: none */
+    uint64_t retries;      /* of the driver, because tables were locked */
+    uint32_t wanted;       /* workers of this machine */
+    uint64_t up_ns;        /* since the master was made */
+    double units_per_s;    /* lately */
+    uint64_t units_before; /* of them, those of the run that this one goes on from */
     uint64_t checkpoints, checkpoints_failed;
     uint64_t checkpoint_bytes;   /* of the last one */
+    uint64_t checkpoint_up_ns;   /* of it, up_ns when it was there */
     uint64_t checkpoint_hold_ns; /* the longest that tasks were held back for one */
 };
 struct train_stats train_master_stats(const struct train_master *master);
+/* The last of the strangers that it turned away: address and reason; "": there was none. */
+const char *train_master_refusal(const struct train_master *master);
 /* Of the values that the application reported. */
 const struct train_history *train_master_history(const struct train_master *master);
 const struct train_master_opts *train_master_asked(const struct train_master *master);
@@ -100,9 +106,10 @@ struct train_worker_info {
     uint32_t worker, threads, executors;
     int64_t pid;
     char host[64];
-    const char *state; /* "starting", "up", "leaving" */
-    bool away;         /* on another machine, or as if it were */
-    double busy;       /* share of its threads' time spent in tasks lately */
+    const char *state;  /* "starting", "up", "leaving" */
+    bool away;          /* on another machine, or as if it were */
+    double busy;        /* share of its threads' time spent in tasks lately */
+    uint64_t oldest_ns; /* for which some executor of it has had a task and ended none */
 };
 /* SHOAL_END after the last. */
 SHOAL_MUST_USE shoal_status train_master_worker(const struct train_master *master, uint32_t index,

@@ -1,5 +1,5 @@
-/* master_parts.h - what the files of the master share: master.c (tasks), crew.c (workers and
- * moves), away.c (workers on other machines), driver.c (the application's hand), saver.c and saved.c
+/* master_parts.h - what the files of the master share: master.c (tasks), crew.c (who does
+ * what), hire.c (workers that come and go), away.c (workers on other machines), driver.c (the application's hand), saver.c and saved.c
  * (checkpoints). */
 #ifndef TRAIN_MASTER_PARTS_H
 #define TRAIN_MASTER_PARTS_H
@@ -11,7 +11,10 @@
 #include "train/spread.h"
 #include "train/worker.h"
 
-enum { AHEAD_MAX = 2 }; /* tasks sent to an executor beyond those heard of; see box.h */
+enum {
+    AHEAD_MAX = 2,  /* tasks sent to an executor beyond those heard of; see box.h */
+    ORDERS_MAX = 64 /* tasks in a message */
+};
 
 /* An executor. Numbers of its tasks: done <= sent <= dispatched. */
 struct master_executor {
@@ -22,11 +25,13 @@ struct master_executor {
     bool marked;     /* in the master's list of those to be pumped */
     bool waiting;    /* to be pumped again later: tables were locked */
     bool pausing;    /* has been released and has not run since */
+    bool gated;      /* and had nothing that it might have run */
     uint64_t dispatched, sent, done;
     uint64_t ended;                /* clocks it has ended */
     struct train_task_spec *queue; /* tasks done + 1 .. dispatched, at number % capacity */
     size_t capacity;
-    double cost_ns; /* of a task, smoothed; 0: not known */
+    double cost_ns;      /* of a task, smoothed; 0: not known */
+    uint64_t waiting_ns; /* since when its worker has had the first task that is out */
     uint64_t released_ns;
 };
 
@@ -35,6 +40,7 @@ enum crew_state { CREW_FREE, CREW_STARTING, CREW_UP, CREW_LEAVING };
 /* A worker; its number is its index + 1 (the driver is 0). */
 struct master_worker {
     struct train_master *master;
+    uint32_t index;
     enum crew_state state;
     struct wire_peer *peer;      /* NULL: has not joined, or is lost */
     struct env_child *child;     /* NULL: came from elsewhere, or is */
@@ -48,6 +54,9 @@ struct master_worker {
     uint64_t busy_ns, busy_since_ns;
     double busy;
     struct master_away *away; /* NULL: of this machine */
+    uint64_t out;             /* tasks it has, as of the last look at who has nothing to do */
+    uint32_t order_count;     /* of orders that wait for the next message */
+    struct train_order order[ORDERS_MAX];
 };
 
 /* A peer that has not said what it is. */
@@ -60,9 +69,10 @@ struct master_guest {
 /* The application's hand on the job. */
 struct shoal_driver {
     struct train_master *master;
-    void *options; /* the application's struct */
-    void *state;   /* driver_size bytes */
-    bool planned;  /* plan is over */
+    void *options;       /* the application's struct */
+    void *state;         /* driver_size bytes */
+    bool planned;        /* plan is over */
+    bool staleness_open; /* plan may set it */
 };
 
 struct train_master {
@@ -103,6 +113,7 @@ struct train_master {
     shoal_status status;
     shoal_err err;
     struct train_stats stats;
+    char refusal[320]; /* whom it turned away last, and why; "": nobody */
     struct train_history history;
     uint64_t made_ns, rate_ns, rate_units; /* units at rate_ns */
 };
@@ -131,6 +142,22 @@ void crew_lose(struct master_worker *w); /* it is of no more use: kills what is 
 void crew_ended(struct master_worker *w, const struct train_ended *ended); /* books a task's end */
 /* Word about an executor that is at another worker by now is old. */
 bool crew_current(const struct master_worker *w, uint32_t executor, uint32_t epoch);
+
+/* Gives a task to a worker, with others in one message: the next one to it, or crew_flush. False: the
+ * worker is of no more use. */
+bool crew_order(struct master_worker *w, const struct train_order *order);
+void crew_flush(struct train_master *m);
+void crew_send(struct master_worker *w, uint16_t kind, const void *bytes, size_t size);
+void crew_listen(struct master_worker *w); /* its messages are heard from here on */
+/* The executor is at no worker: what it committed is heard of, the rest will be sent again. */
+void crew_let_go(struct train_master *m, uint32_t executor);
+uint32_t crew_count_up(const struct train_master *m);
+void crew_look(void *ctx); /* at the spread of work; starts its timer again */
+/* A leaving worker that has nothing left may go. */
+void crew_check_leaving(struct master_worker *w);
+/* It asked to leave itself: where it was a child, another one is wanted in its place, and is started
+ * before it has gone, since it may be the only one. */
+void crew_quit(struct master_worker *w);
 
 /* away.c: workers with a box of their own. Failures lose the worker. */
 SHOAL_MUST_USE shoal_status away_new(struct master_worker *w);

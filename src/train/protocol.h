@@ -12,7 +12,7 @@
 enum train_message {
     /* from a worker */
     TRAIN_JOIN = 1, /* struct train_join */
-    TRAIN_ENDED,    /* struct train_ended: a task has committed */
+    TRAIN_ENDED,    /* struct train_ended, as many as there are: tasks that have committed */
     TRAIN_COMMIT,   /* from another machine: struct train_ended and the commit's bytes, padded to 8;
                      * and the next, in order */
     TRAIN_RELEASED, /* struct train_unit: the executor runs here no more */
@@ -21,7 +21,8 @@ enum train_message {
     /* from the driver */
     TRAIN_SETUP = 16, /* struct train_setup and its text */
     TRAIN_ADOPT,      /* struct train_unit; for another machine with the executor's bytes */
-    TRAIN_TASK,       /* struct train_order; the rows it may read have come before it */
+    TRAIN_TASK,       /* struct train_order, as many as there are; the rows that they may read have
+                       * come before */
     TRAIN_RELEASE,    /* struct train_unit */
     TRAIN_DATA,       /* struct train_piece and bytes */
     TRAIN_ROWS,       /* rows of tables as train_box_pack_rows wrote them */
@@ -63,8 +64,8 @@ struct train_ended {
     uint32_t executor, epoch;
     uint64_t number;
     uint64_t begun_ns; /* on the worker's clock */
-    uint64_t run_ns;   /* of the task alone */
-    uint64_t wait_ns;  /* for locks and freshness, before it */
+    uint64_t run_ns;   /* of the task, from tables being made fresh to its commit */
+    uint64_t wait_ns;  /* for what was locked, before it */
     uint32_t stale;    /* clocks its reads were behind */
     uint32_t checked;  /* executors that the witness looked at */
     uint32_t size;     /* of the commit's bytes that follow; 0 in TRAIN_ENDED */

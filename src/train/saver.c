@@ -144,6 +144,7 @@ static void written(void *ctx)
         s->saved_last = s->taken_last;
         s->warned = false;
         s->saved_ns = env_now_ns(s->m->env);
+        stats->checkpoint_up_ns = s->saved_ns - s->m->made_ns;
     } else {
         failed(s);
     }
@@ -309,6 +310,8 @@ static shoal_status resume(struct train_saver *s, shoal_err *err)
         st = saved_unpack(s->m, driver.data, driver.size, err);
     if (st == SHOAL_OK)
         train_box_resume(s->m->box, s->m->closed);
+    s->m->rate_units = s->m->stats.units_before = s->m->stats.units;
+    s->m->rate_ns = env_now_ns(s->m->env);
     base_buf_fini(&driver);
     s->saved = st == SHOAL_OK;
     s->saved_ns = env_now_ns(s->m->env);

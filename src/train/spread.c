@@ -4,7 +4,13 @@
  * is the longest-processing-time rule, at most 4/3 of the best for equal workers (Graham, 1969).
  * After that one executor at a time goes from the most to the least loaded worker: the one that
  * brings both closest to their middle. Each move lowers the pair's higher load, so it ends. Cost
- * O(executors x (workers + moves)). Tests: tests/unit/train/test_spread.c. */
+ * O(executors x (workers + moves)).
+ *
+ * A worker may be slow. Costs are as measured there, so an executor that leaves it will cost less: by
+ * as much as the usual cost there is above the usual cost where it goes. If it is the executors
+ * that are large there, and not the worker slow, this is wrong, and the next measurement says so;
+ * the way back, from low usual costs to high ones, is taken at full cost, so that none goes to and
+ * fro. Tests: tests/unit/train/test_spread.c. */
 #include "train/spread.h"
 
 #include <math.h>
@@ -75,22 +81,49 @@ static uint32_t place_homeless(struct train_place *place, uint32_t executors,
     }
 }
 
-/* The executor of `from` whose move to `to` lowers the higher of the two loads most. */
-static uint32_t best_move(const struct train_place *place, uint32_t executors,
-                          const uint32_t *threads, const double *load, double usual, uint32_t from,
-                          uint32_t to)
+/* The usual cost of an executor of the worker; 0: it has none. */
+static double usual_at(const struct train_place *place, uint32_t executors, double usual,
+                       uint32_t worker)
 {
-    uint32_t best = TRAIN_NOBODY;
-    double least = load[from] * (1 - 1e-9);
+    double sum = 0;
+    uint32_t count = 0;
 
+    for (uint32_t e = 0; e < executors; e++) {
+        if (place[e].worker == worker) {
+            sum += cost_of(&place[e], usual);
+            count++;
+        }
+    }
+    return count > 0 ? sum / count : 0;
+}
+
+/* A move, and both loads after it. */
+struct move {
+    uint32_t executor; /* TRAIN_NOBODY: none */
+    double cost, from_load, to_load;
+};
+
+/* The executor of `from` whose move to `to` lowers the higher of the two loads most. */
+static struct move best_move(const struct train_place *place, uint32_t executors,
+                             const uint32_t *threads, const double *load, double usual,
+                             uint32_t from, uint32_t to)
+{
+    struct move best = {.executor = TRAIN_NOBODY};
+    double least = load[from] * (1 - 1e-9), pace = 1;
+    double there = usual_at(place, executors, usual, to);
+
+    if (there > 0)
+        pace = fmin(1, there / usual_at(place, executors, usual, from));
     for (uint32_t e = 0; e < executors; e++) {
         if (place[e].worker != from)
             continue;
         double cost = cost_of(&place[e], usual);
-        double after = fmax(load[from] - cost / threads[from], load[to] + cost / threads[to]);
+        struct move move = {e, pace * cost, load[from] - cost / threads[from],
+                            load[to] + pace * cost / threads[to]};
+        double after = fmax(move.from_load, move.to_load);
         if (after < least) {
             least = after;
-            best = e;
+            best = move;
         }
     }
     return best;
@@ -116,13 +149,12 @@ static uint32_t even_out(struct train_place *place, uint32_t executors, const ui
         }
         if (high == low || load[high] <= slack * work / capacity)
             break;
-        uint32_t e = best_move(place, executors, threads, load, usual, high, low);
-        if (e == TRAIN_NOBODY)
+        struct move move = best_move(place, executors, threads, load, usual, high, low);
+        if (move.executor == TRAIN_NOBODY)
             break;
-        double cost = cost_of(&place[e], usual);
-        load[high] -= cost / threads[high];
-        load[low] += cost / threads[low];
-        place[e].worker = low;
+        load[high] = move.from_load;
+        load[low] = move.to_load;
+        place[move.executor] = (struct train_place){low, move.cost};
     }
     return moved;
 }

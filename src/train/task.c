@@ -36,6 +36,27 @@ void train_desk_free(struct train_desk *desk)
         base_free(env_alloc(desk->box->env), desk);
 }
 
+/* The number of clocks only grows, so each look goes on where the last one found one that lags: a
+ * step a task, and one per executor a clock. */
+uint64_t train_desk_stale(struct train_desk *desk, uint64_t clock)
+{
+    const struct train_box *box = desk->box;
+    uint64_t closed = train_box_closed(box);
+
+    if (desk->ended < closed) {
+        desk->ended = closed;
+        desk->lagging = 0;
+    }
+    while (!box->away && desk->ended < clock &&
+           box_has_ended(&box->executors[desk->lagging], desk->ended + 1)) {
+        if (++desk->lagging < box->executor_count)
+            continue;
+        desk->ended++;
+        desk->lagging = 0;
+    }
+    return clock > desk->ended ? clock - desk->ended : 0;
+}
+
 /* The first failure sticks. */
 static void fail(shoal_task *task, shoal_status status, const char *failure)
 {

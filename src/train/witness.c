@@ -36,21 +36,6 @@ struct look {
     uint32_t shards;
 };
 
-/* Reads what another thread may be writing; the number says afterwards whether it was whole. */
-__attribute__((no_sanitize("thread"))) static bool ended(const struct box_executor *e,
-                                                         uint64_t past)
-{
-    uint64_t number = atomic_load_explicit(&e->committed, memory_order_acquire);
-    const struct box_commit *c = &e->commit[number & 1];
-    uint64_t clock = c->clock;
-    bool ends = c->ends_clock;
-
-    atomic_thread_fence(memory_order_acquire);
-    if (number > 0 && atomic_load_explicit(&c->number, memory_order_relaxed) != number)
-        return true; /* it has gone on */
-    return number > 0 && (clock >= past || (clock + 1 == past && ends));
-}
-
 enum verdict { FINE, MISSING, EARLY };
 
 /* Whether the shards that an outbox touched have folded it as they must. */
@@ -91,7 +76,7 @@ static shoal_status executor_look(const struct look *l, uint32_t executor, shoal
     const struct box_executor *e = &l->box->executors[executor];
     const char *wrong = NULL;
 
-    if (!l->box->away && l->past > 0 && !ended(e, l->past))
+    if (!l->box->away && l->past > 0 && !box_has_ended(e, l->past))
         wrong = "has not ended the clocks that it must see";
     for (uint32_t i = 0; i < 2 && wrong == NULL; i++) {
         enum verdict verdict = outbox_look(l, executor, &e->outbox[i]);

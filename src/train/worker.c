@@ -1,9 +1,19 @@
 /* worker.c - executors' queues on one side, threads on the other.
  *
  * The loop keeps each executor's queue and hands tasks out in visits. A visit is a list of tasks that
- * belongs to one pool thread until it comes back, so the two sides share nothing and need no lock. It
- * holds about VISIT_NS of work, as far as that can be told, so that small tasks do not cost a
- * wake-up each; two visits per thread are out at a time, so that threads do not wait for the loop.
+ * belongs to one pool thread until it comes back, so the two sides share nothing and need no lock.
+ * Two visits per thread are out at a time, so that threads do not wait for the loop.
+ *
+ * A visit costs some tens of microseconds, here and at the driver: wake-ups and messages. So it
+ * holds about VISIT_NS of work, as far as that can be told, for as long as all threads of the job
+ * have enough to do. When some have not, here (`hungry`) or at another worker (train_box_hungry),
+ * visits come back early: what is left of them is shared out, and word of what they have done lets
+ * others begin. An executor that is to be released brings its visit back at once.
+ *
+ * A task of a clock for which others still have to end the one before would read what is old. Those
+ * of lower clocks go first. When there are none, the worker waits, for up to one part in PATIENCE of
+ * the time that it worked: where workers are about as fast as each other this keeps them together, and
+ * nearly all reads as fresh as in a bulk synchronous job; what is left over is for the unforeseen.
  * A task that finds a shard locked is tried again after a pause that doubles. */
 #include "train/worker.h"
 
@@ -22,15 +32,21 @@ enum {
     ITEMS_MAX = 64,           /* tasks in a visit */
     TRIES_MAX = 64            /* to begin a task, before it goes back */
 };
-static const uint64_t VISIT_NS = 1000 * 1000;
+/* Of work in a visit: about as much, at least where threads have enough to do, and as much when some
+ * have not. */
+static const uint64_t VISIT_NS = 4000 * 1000, VISIT_MIN_NS = 1000 * 1000,
+                      VISIT_SHORT_NS = 200 * 1000;
+enum { PATIENCE = 33 };
+static const uint64_t PATIENCE_STEP_NS = 50 * 1000, PATIENCE_MAX_NS = 20 * 1000 * 1000;
 static const uint64_t PAUSE_MIN_NS = 50 * 1000, PAUSE_MAX_NS = 2000 * 1000;
 
 struct seat {
     bool here, busy, listed; /* adopted; in a visit; in the ready list */
     bool releasing;
+    bool moved;          /* adopted, and has not been ready since */
     uint32_t committing; /* elsewhere: commits that the driver has not accepted */
     bool locked;         /* found a shard locked; waits for the retry timer */
-    atomic_bool stopped; /* read by the visit: begin no further task */
+    struct visit *visit; /* when busy */
     uint32_t epoch;
     uint32_t next; /* in the ready list */
     uint32_t queued;
@@ -49,9 +65,11 @@ struct item {
 struct visit {
     struct train_worker *worker;
     struct visit *next;
-    uint32_t count;
+    uint32_t count, ended_count;
+    atomic_bool hurry; /* set by the loop: begin no further task */
     struct item item[ITEMS_MAX];
-    struct base_buf commits; /* elsewhere: what goes to the driver */
+    struct train_ended ended[ITEMS_MAX]; /* for the driver */
+    struct base_buf commits;             /* elsewhere: what goes to the driver */
     shoal_err err;
 };
 
@@ -69,10 +87,15 @@ struct train_worker {
     struct train_desk **desk;      /* (threads) */
     struct train_witness *witness; /* (threads) */
     struct visit *visits, *idle;
-    struct seat *seat; /* (executors) */
+    uint32_t idle_count;
+    atomic_bool hungry; /* some thread has no visit */
+    struct seat *seat;  /* (executors) */
     uint32_t seat_count;
     uint32_t ready_first, ready_last, ready_count;
-    struct env_timer retry;
+    struct env_timer retry, patience;
+    uint64_t patient_ns;        /* that it may yet wait for others */
+    uint64_t waiting_ns;        /* since when it waits; 0: it does not */
+    struct train_desk *lookout; /* the loop's */
     uint64_t pause_ns;
     bool away;       /* has a box of its own */
     uint32_t tables; /* that change by increments, a bit each */
@@ -87,6 +110,7 @@ static void end(struct train_worker *w, shoal_status status, const shoal_err *er
         return;
     w->over = true;
     env_timer_stop(&w->retry);
+    env_timer_stop(&w->patience);
     w->opts.ended(w->opts.ctx, status, err);
 }
 
@@ -107,15 +131,17 @@ static shoal_status run_task(struct train_worker *w, uint32_t thread, struct ite
                              shoal_err *err)
 {
     struct train_desk *desk = w->desk[thread];
-    uint64_t started = env_now_ns(w->env);
+    uint64_t started = env_now_ns(w->env), stale = train_desk_stale(desk, item->spec.clock);
     shoal_task *task;
     shoal_status st = SHOAL_AGAIN;
 
-    for (int i = 0; i < TRIES_MAX && st == SHOAL_AGAIN; i++)
+    uint64_t begun = started;
+    for (int i = 0; i < TRIES_MAX && st == SHOAL_AGAIN; i++) {
+        begun = i > 0 ? env_now_ns(w->env) : started;
         st = train_task_begin(desk, w->seed, w->app_options, &item->spec, &task, err);
+    }
     if (st != SHOAL_OK)
         return st;
-    uint64_t begun = env_now_ns(w->env), closed = train_box_closed(w->box);
     st = train_witness_look(&w->witness[thread], w->box, &item->spec, &item->ended.checked, err);
     item->violated = st != SHOAL_OK;
     if (st == SHOAL_OK)
@@ -128,7 +154,7 @@ static shoal_status run_task(struct train_worker *w, uint32_t thread, struct ite
     item->ended.begun_ns = begun;
     item->ended.wait_ns = begun - started;
     item->ended.run_ns = env_now_ns(w->env) - begun;
-    item->ended.stale = item->spec.clock > closed ? (uint32_t)(item->spec.clock - closed) : 0;
+    item->ended.stale = (uint32_t)stale;
     return st;
 }
 
@@ -147,21 +173,39 @@ static void pack(struct train_worker *w, struct visit *v, struct item *item)
         memcpy(v->commits.data + start, &item->ended, sizeof item->ended);
 }
 
+/* Where rows are copies, what is done has to get home soon. */
+static uint64_t visit_ns(const struct train_worker *w)
+{
+    return w->away ? VISIT_MIN_NS : VISIT_NS;
+}
+
+/* Whether a visit that has worked for this long should come back. */
+static bool is_over(struct train_worker *w, struct visit *v, uint64_t spent_ns)
+{
+    if (atomic_load_explicit(&v->hurry, memory_order_acquire) || spent_ns > 2 * visit_ns(w) ||
+        v->commits.size > COMMITS_SIZE)
+        return true;
+    return spent_ns >= VISIT_SHORT_NS &&
+           (atomic_load_explicit(&w->hungry, memory_order_relaxed) || train_box_hungry(w->box));
+}
+
 static uint64_t work(void *ctx, uint32_t thread)
 {
     struct visit *v = ctx;
     struct train_worker *w = v->worker;
     uint64_t started = env_now_ns(w->env), virtual_ns = 0;
 
+    wire_buf_begin(&v->commits);
     for (uint32_t i = 0; i < v->count; i++) {
         struct item *item = &v->item[i];
-        struct seat *seat = &w->seat[item->spec.executor];
-        if (atomic_load_explicit(&seat->stopped, memory_order_acquire) ||
-            env_now_ns(w->env) - started > 2 * VISIT_NS || v->commits.size > COMMITS_SIZE)
+        if (is_over(w, v, env_now_ns(w->env) - started + virtual_ns))
             break; /* the rest stays untried */
         item->status = run_task(w, thread, item, &v->err);
-        if (w->opts.task_ns != NULL)
-            virtual_ns += w->opts.task_ns(w->opts.ctx, &item->spec);
+        if (w->opts.task_ns != NULL) {
+            uint64_t took_ns = w->opts.task_ns(w->opts.ctx, &item->spec);
+            item->ended.run_ns += took_ns;
+            virtual_ns += took_ns;
+        }
         if (item->status < 0)
             break;
         if (item->status == SHOAL_OK && w->away)
@@ -183,6 +227,12 @@ static bool may_begin(const struct train_worker *w, const struct train_task_spec
     return committing == 0 || (committing == 1 && !spec->holds && (w->tables & ~spec->unread) == 0);
 }
 
+static uint64_t clock_of(const struct train_worker *w, uint32_t executor)
+{
+    return w->seat[executor].queue[0].clock;
+}
+
+/* Lower clocks first, then as they come; one that has just moved here has paused long enough. */
 static void list(struct train_worker *w, uint32_t executor)
 {
     struct seat *seat = &w->seat[executor];
@@ -191,12 +241,17 @@ static void list(struct train_worker *w, uint32_t executor)
         !may_begin(w, &seat->queue[0], seat->committing))
         return;
     seat->listed = true;
-    seat->next = NONE;
-    if (w->ready_count++ == 0)
-        w->ready_first = executor;
-    else
-        w->seat[w->ready_last].next = executor;
-    w->ready_last = executor;
+    uint64_t before = clock_of(w, executor) + !seat->moved; /* clocks that go first */
+    uint32_t *at = &w->ready_first;
+    if (w->ready_count++ > 0 && clock_of(w, w->ready_last) < before)
+        at = &w->seat[w->ready_last].next; /* nearly always */
+    while (*at != NONE && clock_of(w, *at) < before)
+        at = &w->seat[*at].next;
+    seat->moved = false;
+    seat->next = *at;
+    *at = executor;
+    if (seat->next == NONE)
+        w->ready_last = executor;
 }
 
 static uint32_t take_ready(struct train_worker *w)
@@ -251,13 +306,19 @@ static void send_commits(struct train_worker *w, struct visit *v)
     shoal_status st = base_buf_status(&v->commits);
     shoal_err err;
 
-    if (st == SHOAL_OK && v->commits.size > 0 && !w->over)
-        st = wire_peer_send(w->peer, TRAIN_COMMIT, v->commits.data, v->commits.size);
+    if (st == SHOAL_OK && v->commits.size > WIRE_BUF_ROOM && !w->over)
+        st = wire_peer_send_buf(w->peer, TRAIN_COMMIT, &v->commits);
     if (st != SHOAL_OK) {
         base_err(&err, st, "commits of %zu bytes cannot be sent", v->commits.size);
         end(w, st, &err);
     }
-    base_buf_clear(&v->commits);
+}
+
+static void tell_ended(struct train_worker *w, struct visit *v)
+{
+    if (v->ended_count > 0)
+        tell(w, TRAIN_ENDED, v->ended, v->ended_count * sizeof v->ended[0]);
+    v->ended_count = 0;
 }
 
 /* A task has come back from its visit. Its seat's queue still holds it as the first one. */
@@ -268,6 +329,7 @@ static void take_back(struct train_worker *w, struct visit *v, struct item *item
     if (item->status == SHOAL_END)
         return;
     if (item->status < 0) {
+        tell_ended(w, v);
         fail(w, item, &v->err);
         seat->queued = 0; /* it is not tried again */
         return;
@@ -283,6 +345,9 @@ static void take_back(struct train_worker *w, struct visit *v, struct item *item
     memmove(&seat->queue[0], &seat->queue[1], seat->queued * sizeof seat->queue[0]);
     seat->cost_ns =
         seat->cost_ns > 0 ? (3 * seat->cost_ns + item->ended.run_ns) / 4 : item->ended.run_ns + 1;
+    w->patient_ns += item->ended.run_ns / w->opts.threads / PATIENCE;
+    if (w->patient_ns > PATIENCE_MAX_NS)
+        w->patient_ns = PATIENCE_MAX_NS;
     if (seat->tried_ns > 0 && item->ended.begun_ns > seat->tried_ns)
         item->ended.wait_ns = item->ended.begun_ns - seat->tried_ns;
     seat->tried_ns = 0;
@@ -290,7 +355,7 @@ static void take_back(struct train_worker *w, struct visit *v, struct item *item
     if (w->away)
         seat->committing++;
     else
-        tell(w, TRAIN_ENDED, &item->ended, sizeof item->ended);
+        v->ended[v->ended_count++] = item->ended;
 }
 
 /* Waits a little longer each time in a row. */
@@ -304,6 +369,24 @@ static void pause(struct train_worker *w)
         end(w, base_err_nomem(&err, "waiting for a shard"), &err);
 }
 
+static void put_idle(struct train_worker *w, struct visit *v)
+{
+    v->next = w->idle;
+    w->idle = v;
+    w->idle_count++;
+}
+
+static struct visit *take_idle(struct train_worker *w)
+{
+    struct visit *v = w->idle;
+
+    w->idle = v->next;
+    w->idle_count--;
+    v->count = 0;
+    atomic_store_explicit(&v->hurry, false, memory_order_relaxed);
+    return v;
+}
+
 static void visited(void *ctx)
 {
     struct visit *v = ctx;
@@ -314,6 +397,7 @@ static void visited(void *ctx)
         take_back(w, v, &v->item[i]);
         locked = locked || v->item[i].status == SHOAL_AGAIN;
     }
+    tell_ended(w, v);
     if (w->away)
         send_commits(w, v);
     for (uint32_t i = 0; i < v->count; i++) {
@@ -324,8 +408,7 @@ static void visited(void *ctx)
         else
             list(w, executor);
     }
-    v->next = w->idle;
-    w->idle = v;
+    put_idle(w, v);
     if (locked)
         pause(w);
     else
@@ -333,41 +416,97 @@ static void visited(void *ctx)
     schedule(w);
 }
 
-/* Puts an executor's queue into the visit; returns its expected time. */
+static uint64_t cost_of(const struct seat *seat)
+{
+    return seat->cost_ns > 0 ? seat->cost_ns : VISIT_NS;
+}
+
+/* Puts an executor's queue into the visit, as far as it is of one clock: what others have to do for
+ * that one comes before its next. Returns the expected time. */
 static uint64_t put(struct train_worker *w, struct visit *v, uint32_t executor)
 {
     struct seat *seat = &w->seat[executor];
     uint64_t expected = 0;
 
     for (uint32_t i = 0; i < seat->queued && v->count < ITEMS_MAX; i++) {
-        if (!may_begin(w, &seat->queue[i], seat->committing + (w->away ? i : 0)))
+        if (!may_begin(w, &seat->queue[i], seat->committing + (w->away ? i : 0)) ||
+            seat->queue[i].clock > seat->queue[0].clock)
             break;
         v->item[v->count++] = (struct item){
             .spec = seat->queue[i],
             .ended = {.executor = executor, .epoch = seat->epoch, .number = seat->queue[i].number},
             .status = SHOAL_END};
-        expected += seat->cost_ns > 0 ? seat->cost_ns : VISIT_NS;
-        if (expected >= VISIT_NS)
+        expected += cost_of(seat);
+        if (expected >= visit_ns(w))
             break;
     }
     seat->busy = seat->queued > 0; /* one that was released meanwhile has none */
+    seat->visit = v;
     return expected;
+}
+
+/* How many executors the next visit takes: what is ready is cut evenly, into a visit for every thread
+ * that has none, and into more as long as they are long enough. */
+static uint32_t share(const struct train_worker *w)
+{
+    uint32_t threads = w->opts.threads, out = 2 * threads - w->idle_count,
+             executor = w->ready_first;
+    uint64_t expected = 0, visits;
+
+    for (uint32_t i = 0; i < w->ready_count && expected < w->idle_count * VISIT_MIN_NS; i++) {
+        expected += w->seat[executor].queued * cost_of(&w->seat[executor]);
+        executor = w->seat[executor].next;
+    }
+    visits = expected / VISIT_MIN_NS;
+    if (out < threads && visits < threads - out)
+        visits = threads - out;
+    if (visits > w->idle_count)
+        visits = w->idle_count;
+    return visits > 0 ? (uint32_t)((w->ready_count + visits - 1) / visits) : w->ready_count;
+}
+
+static void look_again(void *ctx)
+{
+    schedule(ctx);
+}
+
+/* Books the time for which threads have waited. */
+static void wait_end(struct train_worker *w)
+{
+    uint64_t waited = w->waiting_ns > 0 ? env_now_ns(w->env) - w->waiting_ns : 0;
+
+    w->patient_ns -= waited < w->patient_ns ? waited : w->patient_ns;
+    w->waiting_ns = 0;
+}
+
+/* Whether to wait until others have caught up with the first that is ready. While all threads are at
+ * work that costs nothing: the next visit to come back looks again. */
+static bool is_waiting(struct train_worker *w)
+{
+    const struct seat *first = &w->seat[w->ready_first];
+
+    wait_end(w);
+    if (w->away || w->patient_ns == 0 || first->queued == 0 ||
+        train_desk_stale(w->lookout, first->queue[0].clock) == 0)
+        return false;
+    if (w->idle_count <= w->opts.threads)
+        return true;
+    w->waiting_ns = env_now_ns(w->env);
+    return w->patience.place != 0 ||
+           env_timer_start(w->loop, &w->patience, PATIENCE_STEP_NS, look_again, w) == SHOAL_OK;
 }
 
 static void schedule(struct train_worker *w)
 {
-    while (w->idle != NULL && w->ready_count > 0 && !w->over) {
-        struct visit *v = w->idle;
-        uint32_t fair = (w->ready_count + 2 * w->opts.threads - 1) / (2 * w->opts.threads);
+    while (w->idle != NULL && w->ready_count > 0 && !w->over && !is_waiting(w)) {
+        uint32_t left = share(w);
+        struct visit *v = take_idle(w);
         uint64_t expected = 0;
-        w->idle = v->next;
-        v->count = 0;
-        while (w->ready_count > 0 && fair-- > 0 && expected < VISIT_NS &&
+        while (w->ready_count > 0 && left-- > 0 && expected < visit_ns(w) &&
                v->count + QUEUE_MAX <= ITEMS_MAX)
             expected += put(w, v, take_ready(w));
         if (v->count == 0) {
-            v->next = w->idle;
-            w->idle = v;
+            put_idle(w, v);
             continue;
         }
         if (env_pool_run(w->pool, work, visited, v) != SHOAL_OK) {
@@ -375,6 +514,7 @@ static void schedule(struct train_worker *w)
             end(w, base_err_nomem(&err, "running a task"), &err);
         }
     }
+    atomic_store_explicit(&w->hungry, w->idle_count > w->opts.threads, memory_order_relaxed);
 }
 
 /* ---- what the driver says ---- */
@@ -432,14 +572,15 @@ static shoal_status set_up(struct train_worker *w, const struct train_setup *set
     for (uint32_t i = 0; i < train_box_table_count(w->box); i++)
         w->tables |= (uint32_t)!train_box_table_info(w->box, i).held << i;
     for (uint32_t i = 0; i < 2 * w->opts.threads; i++) {
-        base_buf_init(&w->visits[i].commits, alloc, WIRE_MESSAGE_MAX);
+        base_buf_init(&w->visits[i].commits, alloc, WIRE_MESSAGE_MAX + WIRE_BUF_ROOM + 8);
         w->visits[i].worker = w;
-        w->visits[i].next = w->idle;
-        w->idle = &w->visits[i];
+        put_idle(w, &w->visits[i]);
     }
     for (uint32_t i = 0; i < w->opts.threads; i++)
         if (train_desk_new(w->box, &w->desk[i]) != SHOAL_OK)
             return base_err_nomem(err, "setting up");
+    if (train_desk_new(w->box, &w->lookout) != SHOAL_OK)
+        return base_err_nomem(err, "setting up");
     return env_pool_new(w->loop, w->opts.threads, &w->pool, err);
 }
 
@@ -486,13 +627,12 @@ static void hear_adopt(struct train_worker *w, const struct train_unit *unit, si
     if (w->away && train_box_put_executor(w->box, unit->executor, unit + 1, size - sizeof *unit,
                                           NULL) != SHOAL_OK)
         return confused(w, "executor");
-    seat->here = true;
+    seat->here = seat->moved = true;
     seat->releasing = false;
     seat->committing = 0;
     seat->epoch = unit->epoch;
     seat->queued = 0;
     seat->tried_ns = 0;
-    atomic_store_explicit(&seat->stopped, false, memory_order_release);
 }
 
 static void hear_release(struct train_worker *w, const struct train_unit *unit)
@@ -501,7 +641,8 @@ static void hear_release(struct train_worker *w, const struct train_unit *unit)
 
     if (!seat->here || seat->epoch != unit->epoch || seat->releasing)
         return confused(w, "release");
-    atomic_store_explicit(&seat->stopped, true, memory_order_release);
+    if (seat->busy)
+        atomic_store_explicit(&seat->visit->hurry, true, memory_order_release);
     if (seat->busy || seat->committing > 0)
         seat->releasing = true;
     else
@@ -557,8 +698,9 @@ static bool is_sound(const struct train_order *order)
 
 static void hear_task(struct train_worker *w, const struct train_order *order)
 {
+    if (order->spec.executor >= w->seat_count)
+        return confused(w, "task");
     struct seat *seat = &w->seat[order->spec.executor];
-
     if (!is_sound(order) || !seat->here || seat->epoch != order->epoch || seat->releasing ||
         seat->queued == QUEUE_MAX)
         return confused(w, "task");
@@ -566,6 +708,13 @@ static void hear_task(struct train_worker *w, const struct train_order *order)
         train_box_close(w->box, order->closed);
     seat->queue[seat->queued++] = order->spec;
     list(w, order->spec.executor);
+}
+
+static void hear_tasks(struct train_worker *w, const struct train_order *order, size_t count)
+{
+    for (size_t i = 0; i < count && !w->over; i++)
+        hear_task(w, &order[i]);
+    schedule(w);
 }
 
 /* Messages about an executor name it first; `least` bytes are its struct. */
@@ -584,10 +733,8 @@ static bool heard_in_box(struct train_worker *w, uint16_t kind, const void *byte
 {
     bool unit = names_executor(w, bytes, size, sizeof(struct train_unit));
 
-    if (kind == TRAIN_TASK && size == sizeof(struct train_order) &&
-        ((const struct train_order *)bytes)->spec.executor < w->seat_count) {
-        hear_task(w, bytes);
-        schedule(w);
+    if (kind == TRAIN_TASK && size > 0 && size % sizeof(struct train_order) == 0) {
+        hear_tasks(w, bytes, size / sizeof(struct train_order));
     } else if (kind == TRAIN_ADOPT && unit) {
         hear_adopt(w, bytes, size);
     } else if (kind == TRAIN_RELEASE && unit) {
@@ -656,6 +803,7 @@ shoal_status train_worker_new(struct env_loop *loop, const struct train_worker_o
     w->env = env;
     w->loop = loop;
     w->opts = *opts;
+    w->ready_first = NONE;
     w->pause_ns = PAUSE_MIN_NS;
     st = wire_peer_connect(loop, opts->address, opts->key, opts->wire, &OPS, w, &w->peer, err);
     if (st != SHOAL_OK) {
@@ -678,11 +826,13 @@ void train_worker_free(struct train_worker *w)
     const struct base_alloc *alloc = env_alloc(w->env);
     w->over = true;
     env_timer_stop(&w->retry);
+    env_timer_stop(&w->patience);
     env_pool_free(w->pool);
     wire_peer_close(w->peer);
     for (uint32_t i = 0; w->desk != NULL && i < w->opts.threads; i++)
         train_desk_free(w->desk[i]);
     base_free(alloc, w->desk);
+    train_desk_free(w->lookout);
     base_free(alloc, w->witness);
     for (uint32_t i = 0; w->visits != NULL && i < 2 * w->opts.threads; i++)
         base_buf_fini(&w->visits[i].commits);

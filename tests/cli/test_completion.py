@@ -23,7 +23,7 @@ printf '%%s\\n' "${COMPREPLY[@]}"
 def offers(script, folder, *words):
     line = " ".join(shlex.quote(w) for w in words)
     done = subprocess.run(["bash", "--norc", "-c", ASK % (shlex.quote(script), line)], capture_output=True, text=True,
-                          cwd=folder, timeout=30)
+                          cwd=folder, timeout=30, env={**os.environ, "XDG_RUNTIME_DIR": folder})
     if done.stderr:
         return {f"bash complains: {done.stderr.strip()}"}
     return set(done.stdout.split("\n")) - {""}
@@ -61,6 +61,21 @@ def cases(policies):
         (["shoal", "sim", "--set", "locality", "=", "st"], {"strict"}, {"rack"}),
         (["shoal", "completion", ""], {"bash", "zsh", "fish"}, {"a file.csv"}),
         (["shoal", "help", "d"], {"doctor"}, {"sim"}),
+        (["shoal", "train", ""], {"logreg", "mf", "a file.csv"}, {"las"}),
+        (["shoal", "train", "l"], {"logreg"}, {"mf"}),
+        (["shoal", "train", "mf", ""], {"a file.csv", "sub"}, {"mf", "logreg"}),
+        (["shoal", "train", "mf", "--set", ""], {"rank=", "algorithm="}, {"penalty=", "quantum="}),
+        (["shoal", "train", "mf", "a file.csv", "--set", "ra"], {"rank=", "rate="}, {"algorithm="}),
+        (["shoal", "train", "mf", "--set", "algorithm", "=", ""], {"sgd", "als", "implicit"}, {"newton"}),
+        (["shoal", "train", "logreg", "--set", "algorithm", "="], {"sgd", "newton"}, {"als"}),
+        (["shoal", "train", "mf", "--set", "rank", "="], set(), {"sgd", "a file.csv"}),
+        (["shoal", "train", "mf", "--spill", ""], {"sub"}, {"a file.csv"}),
+        (["shoal", "app", "show", ""], {"logreg", "mf"}, {"a file.csv"}),
+        (["shoal", "scale", ""], {"last", "films", "lda-7"}, {"a file.csv", "films.job"}),
+        (["shoal", "scale", "films", ""], set(), {"last", "films"}),
+        (["shoal", "top", "fi"], {"films"}, {"last", "lda-7"}),
+        (["shoal", "drain", "l"], {"last", "lda-7"}, {"films"}),
+        (["shoal", "jobs", "--key", ""], {"last", "films"}, {"a file.csv"}),
         (["shoal", "nothing", ""], set(), {"a file.csv", "sim"}),
     ]
 
@@ -83,6 +98,10 @@ def main():
             file.write(shoal("completion", "bash"))
         open(os.path.join(folder, "a file.csv"), "w", encoding="utf-8").close()
         os.mkdir(os.path.join(folder, "sub"))
+        jobs = os.path.join(folder, "shoal", "jobs")
+        os.makedirs(jobs)
+        for name in ("films.job", "films.lock", "lda-7.job"):
+            open(os.path.join(jobs, name), "w", encoding="utf-8").close()
         policies = set(shoal("policy", "list", "--names").split())
         for words, want, never in cases(policies):
             found = offers(script, folder, *words)
@@ -91,7 +110,7 @@ def main():
         check_every_option(script, folder, problems)
     for shell in ("zsh", "fish"):
         text = shoal("completion", shell)
-        for word in ("quantum=", "locality=", "policy", "always", *policies):
+        for word in ("quantum=", "locality=", "policy", "always", "logreg", "rank=", "shoal/jobs", *policies):
             if word not in text:
                 problems.append(f"completion for {shell} does not know '{word}'")
     print("\n".join(problems))

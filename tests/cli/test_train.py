@@ -27,11 +27,13 @@ LIMIT_S = 30 * SLOW
 CLOSING = {"v": int, "app": str, "name": str, "objective": str, "value": float, "seconds": float, "load_seconds": float,
            "cpu_s": float, "units_per_s": float, "units": int, "clocks": int, "tasks": int, "tasks_redone": int,
            "moves": int, "max_pause_ms": float, "task_s": float, "blocked_s": float, "workers": int, "workers_lost": int,
-           "executors": int, "staleness": list, "model": (str, type(None))}
+           "checkpoints": int, "checkpoints_failed": int, "checkpoint_bytes": int, "executors": int, "staleness": list,
+           "model": (str, type(None))}
 STATUS = {"v": int, "value": float, "progress": float, "units": int, "clocks": int, "tasks": int, "tasks_redone": int,
           "moves": int, "max_pause_ms": float, "task_s": float, "blocked_s": float, "workers": int, "workers_lost": int,
-          "executors": int, "refused": int, "staleness": list, "app": str, "objective": str, "unit": str,
-          "staleness_bound": int, "wanted": int, "units_per_s": float, "uptime_s": float, "history": list,
+          "checkpoints": int, "checkpoints_failed": int, "checkpoint_bytes": int,
+          "checkpoint_age_s": (float, type(None)), "executors": int, "refused": int, "staleness": list, "app": str,
+          "objective": str, "unit": str, "staleness_bound": int, "wanted": int, "units_per_s": float, "uptime_s": float, "history": list,
           "tables": list, "crew": list}
 WORKER = {"worker": int, "state": str, "threads": int, "executors": int, "pid": int, "busy": float, "away": bool,
           "host": str}
@@ -152,6 +154,7 @@ def a_model_that_cannot_be_written_is_known_before_the_work():
 
 def it_is_listed():
     wait_for("a worker", lambda: up("long", 1))
+    wait_for("a first objective", lambda: status("long")["value"] is not None)
     job = listed("long")
     has_fields("a listed job", job, LISTED)
     has_fields("its status", job["status"], STATUS)
@@ -181,6 +184,9 @@ def it_scales():
     refused(["scale", "long", "99999"], 2, "cannot run on 99999 workers")
     refused(["scale", "long", "many"], 2, "expected a whole number of workers, found 'many'")
     refused(["scale", "short", "2"], 1, "no job 'short' runs here")
+    refused(["scale", "lung", "2"], 1, "no job 'lung' runs here; did you mean 'long'?")
+    check("long has 2 workers already" in good("scale", "lo", "2"), "the beginning of a name")
+    check("long has 2 workers already" in good("scale", str(listed("long")["pid"]), "2"), "the number of a process")
 
 
 def a_killed_worker_is_replaced_and_its_work_done_once():
@@ -215,7 +221,10 @@ def others_join_and_leave():
     key = good("jobs", "--key", "long")
     check(json.loads(good("jobs", "--key", "long", "--json"))["key"] == key.strip(), "key as JSON")
     Path(folder, "key").write_text(key)
-    join = start("join", address, "--key", "key", "--threads", "1")
+    Path(folder, "key").chmod(0o644)
+    refused(["join", address, "--key", "key"], 1, "'key' holds a key and others may read it; chmod 600 key")
+    Path(folder, "key").chmod(0o600)
+    join = start("join", address, "--key", "key", "--threads", "1", "--spill", ".")
     crew = wait_for("two workers", lambda: up("long", 2))
     check([worker["pid"] for worker in crew if worker["away"]] == [join.pid], f"joined: {crew}")
     join.send_signal(signal.SIGTERM)
@@ -321,7 +330,9 @@ def an_interrupt_leaves_nothing(driver):
     driver.send_signal(signal.SIGINT)
     out, err = driver.communicate(timeout=LIMIT_S)
     check(driver.returncode == -signal.SIGINT and not out, f"interrupt: {driver.returncode} {out!r}")
-    check(err.startswith("shoal train: stopped after ") and err.count("\n") == 1, f"interrupt: {err!r}")
+    lines = err.splitlines()
+    check(lines[-1].startswith("shoal train: stopped after ") and len(lines) == 2, f"interrupt: {err!r}")
+    check(lines[0].startswith("shoal train: turned away 127.0.0.1:") and "key" in lines[0], f"a stranger: {err!r}")
     wait_for("workers to be gone", lambda: not any(alive(pid) for pid in workers))
     check(os.listdir(Path(folder, "run/shoal/jobs")) == [], "files of the job stay")
 
@@ -357,6 +368,8 @@ def a_job_that_reads_its_data_is_loading_and_one_that_was_killed_is_gone():
         check("reads its data" in good("top", "reader"), "top does not say that it reads its data")
         refused(["scale", "reader", "2"], 1, "still reads its data; ask again")
         refused(["jobs", "--key", "reader"], 1, "still reads its data")
+        driver.send_signal(signal.SIGINT)
+        check(driver.wait(timeout=LIMIT_S) == -signal.SIGINT, "Ctrl-C does not end a job that reads its data")
     finally:
         driver.kill()
         driver.wait()
@@ -368,6 +381,7 @@ def a_driver_that_is_killed_takes_its_workers_and_guests_along():
     driver = start("train", "./kmeans.so", "points.csv", "--set", "clocks=1000000", "--name", "doomed", "--threads", "1")
     workers = [worker["pid"] for worker in wait_for("a worker", lambda: up("doomed", 1))]
     Path(folder, "key").write_text(good("jobs", "--key", "doomed"))
+    Path(folder, "key").chmod(0o600)
     join = start("join", listed("doomed")["address"], "--key", "key", "--threads", "1")
     wait_for("two workers", lambda: up("doomed", 2))
     driver.kill()
@@ -411,6 +425,7 @@ def make_world():
 
 def main():
     global folder
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs this may ignore it, and children would too
     with tempfile.TemporaryDirectory() as folder:
         make_world()
         for test in (the_closing_object_is_what_is_promised, words_at_the_end_say_the_same,

@@ -144,6 +144,7 @@ def reference(folder, app, data):
 def with_the_wrong_key(folder, job):
     bad = folder / "bad.key"
     bad.write_text("00" * 32 + "\n")
+    bad.chmod(0o600)
     result = call("h1", "join", ADDRESS, "--threads", "1", "--key", str(bad))
     check(result.returncode == 1 and result.stderr.startswith("shoal join: "),
           f"wrong key: exit {result.returncode}, {result.stderr!r}")
@@ -196,6 +197,7 @@ def on_three_hosts(folder, app, data, clocks, want):
     while status(job) is None and driver.poll() is None and time.monotonic() < until:
         time.sleep(0.1)
     key.write_text(call("h0", "jobs", "--key", job).stdout)
+    key.chmod(0o600)
     join = {host: start(host, "join", ADDRESS, "--threads", "1", "--key", str(key)) for host in ("h1", "h2")}
     wait_until("work on all hosts", job, lambda s: all(hosts_of(s).get(h, 0) > 0 for h in ("h0", "h1", "h2")), 20)
     wait_until("time spent in tasks on all hosts", job,

@@ -51,15 +51,13 @@ def workers_die_come_and_go_and_the_model_is_the_same():
 
 
 def every_loss_learns():
-    """Objectives of LIBLINEAR 2.3 with a tiny eps, and how far above it we may end."""
+    """Objectives of LIBLINEAR 2.3 with a tiny eps (of the hinge a lower bound: its gap), and how far above we may end."""
     for pairs, least, above in (([], 10529.56, 1e-4), (["penalty=l1"], 10558.72, 2.3e-3),
-                                (["loss=hinge"], 11434.02, 1e-3), (["loss=squared_hinge"], 13742.40, 1e-4),
+                                (["loss=hinge"], 11433.73, 1e-4), (["loss=squared_hinge"], 13742.40, 1e-4),
                                 (["loss=softmax"], None, 0), (["algorithm=newton", "bias=true"], None, 0),
                                 (["algorithm=sdca", "tol=0.001"], 10529.56, 1e-3), (["algorithm=sgd"], None, 0)):
-        # Of asynchronous l1 the value told may be of a moment before the last tasks' ends.
-        clocks = ["--staleness", "0"] if "penalty=l1" in pairs else []
         told = json.loads(good("train", "logreg", "a9a", *settings(*pairs), "--workers", "2", "--threads", "1",
-                               *clocks, "--json", "--out", "m.shoal"))
+                               "--json", "--out", "m.shoal"))
         if least:
             check(least * (1 - 1e-6) < told["value"] < least * (1 + above), f"{pairs}: objective {told['value']}")
         same = json.loads(good("eval", "m.shoal", "a9a", "--json"))

@@ -21,8 +21,8 @@ def shoal(*words, **options):
     return subprocess.run([SHOAL, *words], capture_output=True, text=True, timeout=60 * SLOW, **options)
 
 
-def good(*words):
-    result = shoal(*words)
+def good(*words, folder=None):
+    result = shoal(*words, cwd=folder)
     check(result.returncode == 0, f"{words}: exit {result.returncode}, {result.stderr}")
     return result.stdout
 

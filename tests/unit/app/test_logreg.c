@@ -88,6 +88,8 @@ static const struct problem PROBLEMS[] = {
     {NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE, "penalty=l1\ntol=1e-3\n", 0, 1e-4},
     {NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES, "loss=hinge\n", 1, 1e-3},
     {NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES, "loss=hinge\n", 0, 1e-3},
+    {NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES, "loss=hinge\nalgorithm=newton\ntol=1e-5\n", 0, 1e-5},
+    {NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES, "loss=hinge\nalgorithm=sdca\n", 0, 1e-3},
     {NUM_LINEAR_SQUARED_HINGE, NUM_LINEAR_SQUARES, "loss=squared_hinge\ntol=1e-4\n", 0, 1e-5},
     {NUM_LINEAR_SQUARED_HINGE, NUM_LINEAR_SQUARES, "loss=squared_hinge\n", 2, 1e-4},
     {NUM_LINEAR_SOFTMAX, NUM_LINEAR_SQUARES, "loss=softmax\ntol=1e-4\n", 0, 1e-5},
@@ -235,10 +237,11 @@ static void steps_that_go_out_as_factors_come_near(void **state)
 /* ---- the same bits ---- */
 
 static const char *const BULK[] = {
-    "executors=6\n",                                   /* gram */
-    "executors=6\nloss=softmax\nepochs=3\n",           /* newton */
-    "executors=9\nloss=hinge\nepochs=6\n",             /* dual in waves */
-    "executors=5\npenalty=l1\nepochs=10\n",            /* lasso in waves */
+    "executors=6\n",                                       /* gram */
+    "executors=6\nloss=softmax\nepochs=3\n",               /* newton */
+    "executors=9\nloss=hinge\nalgorithm=newton\n",         /* smoothed; newton of three lanes */
+    "executors=9\nloss=hinge\nalgorithm=sdca\nepochs=6\n", /* dual in waves */
+    "executors=5\npenalty=l1\nepochs=10\n",            /* prox, or lasso in waves of three lanes */
     "executors=6\nalgorithm=sgd\nepochs=3\nbias=true", /* sgd in waves */
 };
 
@@ -247,8 +250,8 @@ static void bulk_synchronous_jobs_give_the_same_bits(void **state)
     static struct learnt first, now;
 
     (void)state;
-    make_world(5, 1, 12);
-    for (size_t n = 0; n < sizeof BULK / sizeof BULK[0]; n++)
+    for (size_t n = 0; n < 2 * (sizeof BULK / sizeof BULK[0]); n++) {
+        make_world(5, n % 2 == 0 ? 1 : 3, 12);
         for (uint64_t seed = 0; seed <= (uint64_t)property_count(8); seed++) {
             static const uint32_t WORKERS[] = {1, 2, 4, 3};
             struct cluster c = {.workers = WORKERS[seed % 4],
@@ -259,13 +262,14 @@ static void bulk_synchronous_jobs_give_the_same_bits(void **state)
                                 .kills_left = 5,
                                 .scale_mean_s = seed >= 4 && seed % 3 == 0 ? 0.01 : 0,
                                 .workers_max = 5};
-            run(&c, seed, BULK[n]);
+            run(&c, seed, BULK[n / 2]);
             learn(&c, seed == 0 ? &first : &now);
             if (seed > 0 && memcmp(&first, &now, sizeof now) != 0)
-                fail_msg("%s: seed %llu gives another result, %.17g and not %.17g", BULK[n],
+                fail_msg("%s: seed %llu gives another result, %.17g and not %.17g", BULK[n / 2],
                          (unsigned long long)seed, now.value, first.value);
             cluster_free(&c);
         }
+    }
 }
 
 static void workers_on_other_machines_change_no_bit(void **state)
@@ -291,6 +295,71 @@ static void workers_on_other_machines_change_no_bit(void **state)
             cluster_free(&c);
         }
     assert_true(sum.far > 0);
+}
+
+/* ---- what the plan decides ---- */
+
+static void newton_is_bulk_synchronous_and_passes_are_not_unless_somebody_says_so(void **state)
+{
+    static const struct {
+        const char *settings;
+        uint32_t given, got, way;
+    } JOBS[] = {
+        {"loss=hinge\n", SHOAL_STALENESS_PLANNED, 0, NUM_LINEAR_GRAM},
+        {"penalty=l1\n", SHOAL_STALENESS_PLANNED, 0, NUM_LINEAR_GRAM},
+        {"algorithm=sdca\n", SHOAL_STALENESS_PLANNED, 1, NUM_LINEAR_DUAL},
+        {"algorithm=sdca\n", 0, 0, NUM_LINEAR_DUAL},
+        {"loss=hinge\n", 2, 2, NUM_LINEAR_DUAL},
+        {"penalty=l1\n", 2, 2, NUM_LINEAR_LASSO},
+        {"algorithm=sgd\n", SHOAL_STALENESS_PLANNED, 1, LOGREG_BY_SGD},
+    };
+
+    (void)state;
+    make_world(7, 1, 12);
+    for (size_t n = 0; n < sizeof JOBS / sizeof JOBS[0]; n++) {
+        struct cluster c = {.workers = 2, .staleness = JOBS[n].given};
+        run(&c, n, JOBS[n].settings);
+        shoal_driver *driver = train_master_driver(c.master);
+        const struct logreg_driver *d = shoal_driver_state(driver);
+        assert_int_equal(shoal_driver_staleness(driver), JOBS[n].got);
+        assert_int_equal(d->way, JOBS[n].way);
+        assert_int_equal(d->bulk, JOBS[n].got == 0);
+        cluster_free(&c);
+    }
+}
+
+static void a_hinge_ends_by_its_gap(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(6); seed++) {
+        struct cluster c = {.workers = 2, .staleness = SHOAL_STALENESS_PLANNED};
+        struct base_rand rand;
+        base_rand_init(&rand, seed, "test.logreg");
+        if (seed % 2 == 0)
+            world_make(&world, &rand, 30, 39, 3, 0.3, false);
+        else
+            make_world(seed, 1, 12);
+        run(&c, seed, "loss=hinge\ncost=4\nexecutors=5\n");
+        const struct logreg_driver *d = shoal_driver_state(train_master_driver(c.master));
+        assert_true(d->epoch < 400);
+        cluster_free(&c);
+    }
+}
+
+/* Rows enough for the Hessian of a sample. */
+static void a_sampled_hessian_leads_to_the_same_minimum(void **state)
+{
+    static const struct problem P = {NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE,
+                                     "penalty=l1\ntol=1e-3\n", 0, 1e-4};
+    struct base_rand rand;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(4); seed++) {
+        struct cluster c = {.workers = 2};
+        base_rand_init(&rand, seed, "test.logreg");
+        world_make(&world, &rand, ROWS_MAX, 1, 1, 0.7, seed % 2 == 0);
+        check_minimum(&P, &c, seed, "executors=3\n");
+    }
 }
 
 /* ---- corners ---- */
@@ -330,6 +399,9 @@ int main(void)
         cmocka_unit_test(steps_that_go_out_as_factors_come_near),
         cmocka_unit_test(bulk_synchronous_jobs_give_the_same_bits),
         cmocka_unit_test(workers_on_other_machines_change_no_bit),
+        cmocka_unit_test(newton_is_bulk_synchronous_and_passes_are_not_unless_somebody_says_so),
+        cmocka_unit_test(a_hinge_ends_by_its_gap),
+        cmocka_unit_test(a_sampled_hessian_leads_to_the_same_minimum),
         cmocka_unit_test(odd_data_is_solved_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

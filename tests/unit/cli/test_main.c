@@ -13,7 +13,10 @@
 #include "cli/table.h"
 #include "property.h"
 #include "unit/cli/world.h"
+#include <fcntl.h>
+#include <ftw.h>
 #include <jansson.h>
+#include <unistd.h>
 
 enum { WORDS_MAX = 400 };
 
@@ -103,15 +106,26 @@ static void check_outcome(struct world *w, int rc, int round)
             fail_msg("line %d: a control character reaches the terminal", round);
 }
 
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info, (void)kind, (void)place;
+    return remove(path);
+}
+
+/* In a folder of their own: some make files. */
 static void random_command_lines_never_crash_and_always_explain(void **state)
 {
     struct world *w = *state;
+    char folder[] = "/tmp/shoal-test-XXXXXX";
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct vocabulary *v = calloc(1, sizeof *v);
     struct base_rand r;
     int count = property_count(10000);
     FILE *empty = freopen("/dev/null", "r", stdin); /* '-' is standard input */
 
     assert_non_null(empty);
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
     fill_vocabulary(v);
     base_rand_init(&r, 1, "test.cli.words");
     for (int i = 0; i < count; i++) {
@@ -138,6 +152,9 @@ static void random_command_lines_never_crash_and_always_explain(void **state)
             show_words(words, given);
         check_outcome(w, rc, i);
     }
+    assert_int_equal(fchdir(here), 0);
+    (void)close(here);
+    assert_int_equal(nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
     free(v);
 }
 

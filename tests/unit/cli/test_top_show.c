@@ -65,6 +65,25 @@ static void a_snapshot_has_everything_and_no_bars(void **state)
                         "        3  leaving  far (joined)  19809        1          7  100 %\n");
 }
 
+static void checkpoints_are_counted_where_there_are_some(void **state)
+{
+    struct cli_top_look look = {.plain = true, .clock = ""};
+    char status[sizeof STATUS + 200];
+
+    (void)state;
+    snprintf(status, sizeof status,
+             "{\"checkpoints\":12,\"checkpoint_bytes\":5200000,\"checkpoint_age_s\":34.7,"
+             "\"checkpoints_failed\":1,%s",
+             STATUS + 1);
+    assert_non_null(strstr(picture(&look, status, 600, 0),
+                           " tables     centres 20 x 2, 1 shard, 160 B\n"
+                           " saved      12 checkpoints, the last 34s ago, 5.2 MB, 1 failed\n"
+                           "\n"
+                           "   WORKER "));
+    assert_non_null(strstr(out.data, "far (joined)"));
+    assert_null(strstr(picture(&look, STATUS, 600, 0), "saved"));
+}
+
 static void a_terminal_gets_bars_a_history_and_keys(void **state)
 {
     struct cli_top_look look = {.clock = "12:40:07", .note = "scaled to 3", .many = true};
@@ -200,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_snapshot_has_everything_and_no_bars),
+        cmocka_unit_test(checkpoints_are_counted_where_there_are_some),
         cmocka_unit_test(a_terminal_gets_bars_a_history_and_keys),
         cmocka_unit_test(ascii_means_ascii),
         cmocka_unit_test(a_job_that_does_not_answer_is_shown_as_such),

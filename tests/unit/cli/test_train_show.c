@@ -93,10 +93,10 @@ static void a_line_is_never_wider_than_it_may_be(void **state)
     struct cli_train_look look = full();
 
     (void)state;
-    for (double progress = -0.5; progress < 1.6; progress += 0.037)
+    for (int step = 0; step < 57; step++)
         for (unsigned width = 1; width < 130; width++)
             for (int bar = CLI_TRAIN_PLAIN; bar <= CLI_TRAIN_BLOCKS; bar++) {
-                look.progress = progress;
+                look.progress = -0.5 + 0.037 * step;
                 format(&look, (enum cli_train_bar)bar, width);
                 assert_true(cli_columns_width(line.data) <= width);
                 for (size_t i = 0; i < line.size && bar != CLI_TRAIN_BLOCKS; i++)
@@ -120,6 +120,17 @@ static void rates_have_three_digits_and_a_unit(void **state)
     assert_string_equal(rate(999.6), "1 k rows/s");
     assert_string_equal(rate(61.34e6), "61.3 M rows/s");
     assert_string_equal(rate(5e18), "5e+06 T rows/s");
+}
+
+static void objectives_have_no_exponent_where_people_read_digits(void **state)
+{
+    char text[32];
+
+    (void)state;
+    assert_string_equal(cli_train_value(0.6864837, 5, text, sizeof text), "0.68648");
+    assert_string_equal(cli_train_value(104012.7, 5, text, sizeof text), "104013");
+    assert_string_equal(cli_train_value(-2e9, 6, text, sizeof text), "-2000000000");
+    assert_string_equal(cli_train_value(3e18, 5, text, sizeof text), "3e+18");
 }
 
 static const char *spark(const double *values, size_t count, size_t columns, bool ascii)
@@ -174,6 +185,7 @@ int main(void)
         cmocka_unit_test(where_room_is_short_the_least_important_parts_go_first),
         cmocka_unit_test(a_line_is_never_wider_than_it_may_be),
         cmocka_unit_test(rates_have_three_digits_and_a_unit),
+        cmocka_unit_test(objectives_have_no_exponent_where_people_read_digits),
         cmocka_unit_test(a_history_is_drawn_between_its_least_and_greatest),
         cmocka_unit_test(time_left_follows_what_was_done_since_the_beginning),
         cmocka_unit_test(staleness_is_a_mean_over_tasks),

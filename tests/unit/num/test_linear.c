@@ -172,10 +172,99 @@ static void parts_of_the_rows_add_up_and_factors_make_the_gradient(void **state)
     }
 }
 
+/* ---- the smoothed hinge ---- */
+
+static void draw_smooth(struct base_rand *rand)
+{
+    draw(rand, NUM_LINEAR_HINGE);
+    world.p.smooth = (float)exp(2 * base_rand_normal(rand, 0, 1));
+}
+
+/* cost x losses at w + t v, by the definition: the most over a of a (1 - m) + smooth a (1 - a) / 2. */
+static double smooth_loss(const float *w, const float *v, double t)
+{
+    double total = 0, smooth = (double)world.p.smooth;
+    uint32_t lanes = world.p.lanes;
+
+    for (uint64_t i = 0; i < world.p.x.rows; i++)
+        for (uint32_t k = 0; k < lanes; k++) {
+            double z = 0;
+            for (uint64_t e = world.start[i]; e < world.start[i + 1]; e++) {
+                size_t at = world.index[e] * lanes + k;
+                z += ((double)w[at] + t * (double)v[at]) *
+                     (world.p.x.value != NULL ? (double)world.value[e] : 1);
+            }
+            double over = 1 - (world.label[i] == k ? z : -z);
+            double a = fmin(fmax(over / smooth + 0.5, 0), 1);
+            total += (double)world.p.cost * (a * over + smooth * a * (1 - a) / 2);
+        }
+    return total;
+}
+
+static void a_smoothed_hinge_is_what_its_definition_says(void **state)
+{
+    static float w[SIZE_MAX_], v[SIZE_MAX_], g[SIZE_MAX_], margin[ROWS_MAX * LANES_MAX];
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 7, "linear");
+    for (int n = 0; n < property_count(24); n++) {
+        draw_smooth(&rand);
+        const double h = 1e-6;
+        double line[NUM_LINEAR_STEPS] = {0}, along = 0;
+        world_weights(&rand, size_of_w(), w);
+        world_weights(&rand, size_of_w(), v);
+        memset(g, 0, sizeof g);
+        struct num_linear_slope out = {.gradient = g, .margin = margin, .work = world.work};
+        double loss = num_linear_ops_find(16)->gradient(&world.p, w, &out);
+        assert_near(loss, smooth_loss(w, v, 0), 1e-5);
+        for (size_t i = 0; i < size_of_w(); i++)
+            along += (double)g[i] * (double)v[i];
+        assert_near(along, (smooth_loss(w, v, h) - smooth_loss(w, v, -h)) / (2 * h), 1e-3);
+        num_linear_ops_find(16)->line(&world.p, margin, v, world.work, line);
+        for (int i = 0; i < NUM_LINEAR_STEPS; i++) {
+            double t = (double)num_linear_step[i];
+            double slope = (smooth_loss(w, v, t + h) - smooth_loss(w, v, t - h)) / (2 * h);
+            assert_near(line[i], slope, 1e-3);
+            assert_true(i == 0 || num_linear_step[i] < num_linear_step[i - 1]);
+        }
+    }
+}
+
+static void slopes_of_a_smoothed_hinge_bound_the_minimum_of_the_sharp_one(void **state)
+{
+    static float w[SIZE_MAX_], g[SIZE_MAX_];
+    static double at[SIZE_MAX_], exact[SIZE_MAX_];
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 8, "linear");
+    for (int n = 0; n < property_count(24); n++) {
+        draw_smooth(&rand);
+        double square = 0, half = 0, least = 0;
+        world_weights(&rand, size_of_w(), w);
+        memset(g, 0, sizeof g);
+        struct num_linear_slope out = {.gradient = g, .work = world.work};
+        num_linear_ops_find(16)->gradient(&world.p, w, &out);
+        for (size_t i = 0; i < size_of_w(); i++) {
+            square += (double)g[i] * (double)g[i];
+            half += 0.5 * (double)w[i] * (double)w[i];
+            at[i] = (double)w[i];
+        }
+        world.p.smooth = 0;
+        assert_near(out.sharp + half,
+                    num_linear_objective_reference(&world.p, NUM_LINEAR_SQUARES, at), 1e-5);
+        assert_int_equal(num_linear_solve_reference(&base_alloc_libc, &world.p, NUM_LINEAR_SQUARES,
+                                                    300, exact, &least),
+                         SHOAL_OK);
+        assert_true(out.dual - square / 2 <= least + 1e-4 * (1 + least));
+    }
+}
+
 /* ---- twins ---- */
 
 struct findings {
-    double value[4];
+    double value[4], line[NUM_LINEAR_STEPS];
     float a[SIZE_MAX_], b[SIZE_MAX_], c[ROWS_MAX * LANES_MAX], d[SIZE_MAX_];
 };
 
@@ -195,9 +284,14 @@ static void run_twin(const struct num_linear_ops *ops, const float *w, struct fi
         order[i] = i;
     for (uint32_t j = 0; j < world.p.x.columns; j++)
         map[j] = world.p.x.columns - 1 - j;
-    struct num_linear_slope out = {.gradient = f->a, .curve = curve, .work = world.work};
+    static float margin[ROWS_MAX * LANES_MAX];
+    struct num_linear_slope out = {
+        .gradient = f->a, .curve = curve, .margin = margin, .work = world.work};
     f->value[0] = ops->gradient(&world.p, w, &out);
     ops->hessian(&world.p, curve, w, world.work, f->b);
+    if (world.p.smooth > 0)
+        ops->line(&world.p, margin, w, world.work, f->line);
+    f->value[3] = out.sharp + out.dual;
     num_linear_norms(&world.p.x, norm);
     memcpy(f->d, w, size * sizeof *w);
     if (world.p.loss != NUM_LINEAR_SOFTMAX) {
@@ -228,13 +322,16 @@ static void twins_agree_to_rounding(void **state)
     base_rand_init(&rand, 5, "linear");
     for (int n = 0; n < property_count(60); n++) {
         draw(&rand, LOSSES[n % 4]);
+        world.p.smooth = n % 8 < 4 ? 0 : 2;
         world_weights(&rand, size_of_w(), w);
         for (int t = 0; t < 3; t++)
             run_twin(num_linear_ops_find(TWINS[t]), w, &findings[t]);
         for (int t = 1; t < 3; t++) {
             const struct findings *f = &findings[t], *plain = &findings[0];
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 4; i++)
                 assert_near(f->value[i], plain->value[i], 1e-4);
+            for (int i = 0; i < NUM_LINEAR_STEPS; i++)
+                assert_near(f->line[i], plain->line[i], 1e-4);
             for (size_t i = 0; i < size_of_w(); i++) {
                 assert_near((double)f->a[i], (double)plain->a[i], 1e-4);
                 assert_near((double)f->b[i], (double)plain->b[i], 1e-4);
@@ -285,7 +382,17 @@ static void shapes_choose_their_way(void **state)
         num_linear_choose(&large, 36478036, 1, NUM_LINEAR_SQUARED_HINGE, NUM_LINEAR_SQUARES),
         NUM_LINEAR_NEWTON);
     assert_int_equal(num_linear_choose(&large, 36478036, 1, NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES),
+                     NUM_LINEAR_NEWTON);
+    assert_int_equal(num_linear_choose(&tall, 451592, 1, NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES),
+                     NUM_LINEAR_GRAM);
+    assert_int_equal(num_linear_choose(&wide, 989665, 20, NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES),
                      NUM_LINEAR_DUAL);
+    assert_int_equal(num_linear_choose(&tall, 451592, 3, NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES),
+                     NUM_LINEAR_DUAL);
+    assert_int_equal(num_linear_choose(&tall, 451592, 1, NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE),
+                     NUM_LINEAR_GRAM);
+    assert_int_equal(num_linear_choose(&tall, 451592, 3, NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE),
+                     NUM_LINEAR_LASSO);
     assert_int_equal(
         num_linear_choose(&large, 36478036, 1, NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE),
         NUM_LINEAR_LASSO);
@@ -298,6 +405,8 @@ int main(void)
         cmocka_unit_test(the_hessian_times_v_is_the_difference_of_gradients),
         cmocka_unit_test(gram_and_diagonal_are_the_hessian),
         cmocka_unit_test(parts_of_the_rows_add_up_and_factors_make_the_gradient),
+        cmocka_unit_test(a_smoothed_hinge_is_what_its_definition_says),
+        cmocka_unit_test(slopes_of_a_smoothed_hinge_bound_the_minimum_of_the_sharp_one),
         cmocka_unit_test(twins_agree_to_rounding),
         cmocka_unit_test(a_row_rests_at_most_eight_passes_and_one_that_moves_never),
         cmocka_unit_test(shapes_choose_their_way),

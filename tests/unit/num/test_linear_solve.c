@@ -317,6 +317,47 @@ static void lasso_falls_to_a_point_that_is_optimal(void **state)
     }
 }
 
+static void a_still_lasso_only_looks(void **state)
+{
+    static float weight[W_MAX], margins[ROWS_MAX * LANES_MAX];
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 6, "linear.solve");
+    for (int n = 0; n < property_count(6); n++) {
+        world_make(&world, &rand, 80, 20, n % 2 == 0 ? 1 : 3, 0.3, n % 3 == 0);
+        world.p.loss = NUM_LINEAR_LOGISTIC;
+        turn();
+        const struct num_linear_ops *ops = num_linear_ops_find(16);
+        for (uint64_t pass = 0; pass < 3; pass++) {
+            turned.lasso.count = num_linear_order(&rand, rest, world.p.x.columns, pass, order);
+            ops->lasso(&turned.lasso, z);
+        }
+        memcpy(weight, w, sizeof w);
+        memcpy(margins, z, sizeof z);
+        turned.lasso.still = true;
+        for (uint32_t i = 0; i < world.p.x.columns; i++)
+            order[i] = i;
+        turned.lasso.count = world.p.x.columns;
+        double found = ops->lasso(&turned.lasso, z), again = ops->lasso(&turned.lasso, z);
+        assert_true(found == again && found > 0);
+        assert_memory_equal(weight, w, sizeof w);
+        assert_memory_equal(margins, z, sizeof z);
+        static float g[W_MAX];
+        memset(g, 0, sizeof g);
+        struct num_linear_slope out = {.gradient = g, .work = world.work};
+        ops->gradient(&world.p, w, &out);
+        double sum = 0;
+        for (size_t i = 0; i < (size_t)world.p.x.columns * world.p.lanes; i++) {
+            double slope = (double)g[i];
+            sum += w[i] > 0   ? fabs(slope + 1)
+                   : w[i] < 0 ? fabs(slope - 1)
+                              : fmax(fabs(slope) - 1, 0);
+        }
+        assert_true(fabs(sum - found) <= 1e-3 * (1 + sum));
+    }
+}
+
 /* ---- stochastic gradient ---- */
 
 static void stochastic_gradients_come_near(void **state)
@@ -422,6 +463,7 @@ int main(void)
         cmocka_unit_test(two_passes_at_once_with_spread_two_still_rise),
         cmocka_unit_test(newtons_method_reaches_the_reference),
         cmocka_unit_test(lasso_falls_to_a_point_that_is_optimal),
+        cmocka_unit_test(a_still_lasso_only_looks),
         cmocka_unit_test(stochastic_gradients_come_near),
         cmocka_unit_test(odd_shapes_are_solved_too),
         cmocka_unit_test(huge_values_give_finite_weights),

@@ -68,6 +68,10 @@ struct cluster {
     double scale_mean_s; /* changes of the number of workers */
     uint32_t workers_max;
     double task_mean_s;
+    double
+        task_noise; /* 0: exponential; else evenly between the mean x (1 - noise) and (1 + noise) */
+    uint32_t slow_worker; /* the process with this number (from 1) takes `slow_factor` as long */
+    double slow_factor;
     uint32_t away;      /* machines from which workers join, again and again */
     double away_mean_s; /* until one comes, or comes back */
     double cut_mean_s;  /* one machine is cut from the driver's */
@@ -153,7 +157,12 @@ static uint64_t cluster_task_ns(void *ctx, const struct train_task_spec *spec)
                 !env_sim_alive(p->loop) ? ", dies in it"
                 : again                 ? ", locked"
                                         : "");
-    return (uint64_t)(1e9 * base_rand_exp(&c->rand, c->task_mean_s));
+    double task_s = c->task_noise > 0
+                        ? c->task_mean_s * (1 + c->task_noise * (2 * base_rand_unit(&c->rand) - 1))
+                        : base_rand_exp(&c->rand, c->task_mean_s);
+    if (p->id == c->slow_worker)
+        task_s *= c->slow_factor;
+    return (uint64_t)(1e9 * task_s);
 }
 
 /* What the worker of this machine was in the middle of. */

@@ -113,7 +113,7 @@ static void plans_that_cannot_be_are_refused(void **state)
 {
     const struct place *place = *state;
     struct train_box *box = NULL;
-    struct env_shared tiny = {place->segment.base, 100, 0};
+    struct env_shared tiny = {.base = place->segment.base, .size = 100};
 
     assert_int_equal(train_box_new(place->env, &tiny, NULL, &box, NULL), SHOAL_E_INVAL);
     assert_int_equal(train_box_new(place->env, &place->segment, NULL, &box, NULL), SHOAL_OK);

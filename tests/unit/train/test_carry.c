@@ -415,7 +415,8 @@ static void bytes_that_make_no_sense_are_refused_and_change_nothing(void **state
                          SHOAL_E_FORMAT);
     for (size_t cut = 0; cut < bytes[3].size; cut++) {
         struct train_box *box = NULL;
-        struct env_shared small = {s->away[1].base + (WORLD_SEGMENT / 2), WORLD_SEGMENT / 2, 0};
+        struct env_shared small = {s->away[1].base + (WORLD_SEGMENT / 2), WORLD_SEGMENT / 2, 0,
+                                   false};
         assert_int_equal(
             train_box_new_from_layout(s->env, &small, 0, bytes[3].data, cut, NULL, &box, NULL),
             SHOAL_E_FORMAT);
@@ -477,6 +478,41 @@ static void add_away(struct carry *c, uint64_t tasks, struct base_buf *bytes)
         assert_int_equal(train_box_import(c->w.box, 0, bytes->data, bytes->size, NULL), SHOAL_OK);
     }
     base_buf_fini(bytes);
+}
+
+static void rows_that_come_home_to_a_free_shard_need_no_outbox(void **state)
+{
+    static struct carry c;
+    struct world_opts opts = {.seed = 3, .staleness = 2, .workers = 1};
+    struct base_buf bytes;
+
+    carry_begin(&c, *state, &opts);
+    add_away(&c, 2, &bytes);
+    assert_true(train_box_rows(c.w.box, 0)[0] == 2 && train_box_settled(c.w.box));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(atomic_load(&c.w.box->executors[0].outbox[i].number), 0);
+    assert_int_equal(atomic_load(&c.w.box->shards[0].folded[0]), 2);
+    assert_int_equal(atomic_load(&c.w.box->shards[0].shard->lock), 0);
+    carry_end(&c);
+}
+
+static void word_of_the_import_frees_an_outbox_away(void **state)
+{
+    static struct carry c;
+    struct world_opts opts = {.seed = 3, .staleness = 2, .workers = 1};
+    struct train_task_spec spec = {.executor = 0, .number = 3};
+    struct base_buf bytes;
+    shoal_task *task;
+
+    carry_begin(&c, *state, &opts);
+    add_away(&c, 2, &bytes);
+    struct away *a = &c.away[0];
+    assert_int_equal(train_task_begin(a->desk, 1, NULL, &spec, &task, NULL), SHOAL_AGAIN);
+    train_box_accepted(a->box, 0, 1);
+    assert_int_equal(train_task_begin(a->desk, 1, NULL, &spec, &task, NULL), SHOAL_OK);
+    assert_true(shoal_task_rows(task, 0)[0] == 0); /* free, and not seen */
+    train_task_abort(task);
+    carry_end(&c);
 }
 
 static void an_outbox_away_is_kept_and_not_seen_until_rows_include_it(void **state)
@@ -561,6 +597,8 @@ int main(void)
                                clean_segments),
         cmocka_unit_test_setup(increments_that_came_with_the_rows_are_not_folded_again,
                                clean_segments),
+        cmocka_unit_test_setup(rows_that_come_home_to_a_free_shard_need_no_outbox, clean_segments),
+        cmocka_unit_test_setup(word_of_the_import_frees_an_outbox_away, clean_segments),
         cmocka_unit_test_setup(an_outbox_away_is_kept_and_not_seen_until_rows_include_it,
                                clean_segments),
         cmocka_unit_test_setup(a_bulk_synchronous_box_away_shows_nothing_but_rows_from_home,

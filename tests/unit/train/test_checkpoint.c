@@ -713,7 +713,7 @@ static void nothing_to_resume_from_is_an_error(void **state)
 
 static void a_disk_that_takes_nothing_costs_the_job_nothing(void **state)
 {
-    struct world *w = world_new(1, &LEDGER, 50, 1, "");
+    struct world *w = world_new(1, &LEDGER, 150, 1, "");
     shoal_err err;
 
     (void)state;
@@ -721,7 +721,7 @@ static void a_disk_that_takes_nothing_costs_the_job_nothing(void **state)
     assert_int_equal(birth(w, false, &err), SHOAL_OK);
     live(w, UINT64_MAX);
     assert_int_equal(w->c.status, SHOAL_OK);
-    check_ledger(w, 50);
+    check_ledger(w, 150);
     assert_int_equal(train_master_stats(w->c.master).checkpoints, 0);
     assert_true(train_master_stats(w->c.master).checkpoints_failed > 2);
     assert_int_equal(w->warnings, 1);
