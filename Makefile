@@ -26,7 +26,7 @@ test-all: ## sanitizers, fuzzing, long seeds, static analysis, packages: everyth
 	@tools/test-all
 
 bench: all ## measure, and render bench/RESULTS.md
-	@tools/install-deps test
+	@tools/install-deps bench
 	@tools/build dev bench_programs
 	@exec bench/run build/shoal
 

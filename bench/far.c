@@ -1,7 +1,8 @@
 /* far.c - table rows to and from a worker that has joined over TCP.
  *
- *     bench_far [SECONDS [ROWS]]   increments of rows, and rows back
- *     bench_far factors            bytes of updates that are outer products
+ *     bench_far [SECONDS [ROWS [push|both]]]   increments of rows, and rows back
+ *     bench_far bound [SECONDS [ROWS]]         what no program could do better over TCP
+ *     bench_far factors [CLASSES FEATURES]     bytes of updates that are outer products
  *
  * Rows: a driver without workers of its own and one joined worker of one thread, two processes on
  * loopback. A table of 262,144 rows of 100 floats; a task adds to as many random rows as the line
@@ -9,6 +10,11 @@
  * so increments go one way. `both`: they do, so every row that a task changed comes back before a
  * later task. At the end the table is checked. Seconds and CPU seconds are those between a time for
  * warming up and the last task; one JSON line each, medians of 3.
+ *
+ * Bound: as many bytes from one process to another over loopback, and nothing else (`pump`): nobody
+ * who uses TCP does more. The same, and they are made row by row before and added to random rows of as
+ * large a table after (`add`): what a plain program does without frames, checksums, tasks or anything
+ * kept.
  *
  * Factors: multinomial regression's update, the sum of outer products of a dense vector (classes) and
  * a sparse one (features), 16 of them a task, bulk synchronous, 8 executors on 8 joined workers. Bytes
@@ -18,11 +24,16 @@
 
 #include "base/assert.h"
 #include "base/rand.h"
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -211,32 +222,189 @@ static const shoal_app ROWS = {.struct_size = sizeof ROWS,
                                .done = rows_done,
                                .run = rows_run};
 
+/* ---- the bound ---- */
+
+enum { ROW_SIZE = (WIDTH + 1) * sizeof(float), SLOTS = 8, CHUNK = 256 << 10 };
+
+/* Messages of rows, their numbers in front, from a few places in turn. */
+static void pump_out(int to, uint64_t rows, bool adds, double seconds)
+{
+    size_t size = rows * ROW_SIZE;
+    char *slot = calloc(SLOTS, size);
+    float ones[WIDTH];
+    struct base_rand rand;
+    double began = now_s();
+
+    shoal_assert(slot != NULL);
+    for (int i = 0; i < WIDTH; i++)
+        ones[i] = 1;
+    base_rand_init(&rand, 1, "rows");
+    for (int i = 0; i < SLOTS; i++)
+        draw((uint32_t *)(void *)(slot + (size_t)i * size), rows, &rand);
+    for (uint64_t n = 0; now_s() - began < seconds; n++) {
+        char *at = slot + n % SLOTS * size;
+        for (uint64_t i = 0; adds && i < rows; i++)
+            memcpy(at + rows * sizeof(uint32_t) + i * sizeof ones, ones, sizeof ones);
+        for (size_t sent = 0; sent < size;) {
+            ssize_t k = send(to, at + sent, size - sent, MSG_NOSIGNAL);
+            if (k <= 0)
+                return;
+            sent += (size_t)k;
+        }
+    }
+}
+
+static void add_row(float *restrict to, const float *restrict x)
+{
+    typedef float lanes __attribute__((vector_size(16), aligned(4)));
+
+    for (int k = 0; k < WIDTH; k += 4)
+        *(lanes *)(to + k) += *(const lanes *)(x + k);
+}
+
+static void add_rows(float *table, const char *message, uint64_t rows)
+{
+    const uint32_t *row = (const uint32_t *)(const void *)message;
+    const float *x = (const float *)(const void *)(row + rows);
+
+    for (uint64_t i = 0; i < rows; i++) {
+        const float *next = table + (size_t)row[i + 8 < rows ? i + 8 : i] * WIDTH;
+        for (int k = 0; k < WIDTH; k += 16)
+            __builtin_prefetch(next + k, 1);
+        add_row(table + (size_t)row[i] * WIDTH, x + i * WIDTH);
+    }
+}
+
+static uint64_t pump_in(int from, uint64_t rows, float *table)
+{
+    size_t size = rows * ROW_SIZE, have = 0;
+    uint64_t total = 0;
+    char *message = malloc(size);
+
+    shoal_assert(message != NULL);
+    for (;;) {
+        ssize_t k = recv(from, message + have, size - have < CHUNK ? size - have : CHUNK, 0);
+        if (k <= 0)
+            break;
+        have += (size_t)k;
+        total += (uint64_t)k;
+        if (have < size)
+            continue;
+        have = 0;
+        if (table != NULL)
+            add_rows(table, message, rows);
+    }
+    free(message);
+    return total;
+}
+
+/* Both ends of a connection over loopback. */
+static void pair_open(int end[2])
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof a;
+    const int on = 1;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+    end[0] = socket(AF_INET, SOCK_STREAM, 0);
+    shoal_assert(bind(listener, (struct sockaddr *)&a, size) == 0 && listen(listener, 1) == 0 &&
+                 getsockname(listener, (struct sockaddr *)&a, &size) == 0 &&
+                 connect(end[0], (struct sockaddr *)&a, size) == 0);
+    end[1] = accept(listener, NULL, NULL);
+    shoal_assert(end[1] >= 0 && setsockopt(end[0], IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
+    close(listener);
+}
+
+/* A table as a job's is: of memory that processes can share. */
+static float *table_open(void)
+{
+    size_t size = (size_t)TABLE * WIDTH * sizeof(float);
+    void *table = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    shoal_assert(table != MAP_FAILED);
+    memset(table, 0, size);
+    return table;
+}
+
+/* Bytes per CPU second of both processes together; nanoseconds of each for a row. */
+static double pump_once(uint64_t rows, float *table, double seconds, double out_ns[2])
+{
+    struct rusage usage;
+    int end[2], status;
+
+    pair_open(end);
+    pid_t sender = fork();
+    if (sender == 0) {
+        close(end[1]);
+        pump_out(end[0], rows, table != NULL, seconds);
+        _exit(0);
+    }
+    close(end[0]);
+    double cpu = -clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t total = pump_in(end[1], rows, table);
+    cpu += clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    close(end[1]);
+    shoal_assert(wait4(sender, &status, 0, &usage) == sender && status == 0);
+    double sender_cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                        1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    out_ns[0] = 1e9 * sender_cpu * ROW_SIZE / (double)total;
+    out_ns[1] = 1e9 * cpu * ROW_SIZE / (double)total;
+    return (double)total / (cpu + sender_cpu);
+}
+
+static double median(double *values);
+
+static void measure_bound(uint64_t rows, double seconds)
+{
+    float *table = table_open();
+    double rate[REPEATS], ns[2];
+
+    for (int adds = 0; adds <= 1; adds++) {
+        for (int i = 0; i < REPEATS; i++)
+            rate[i] = pump_once(rows, adds ? table : NULL, seconds, ns);
+        printf("{\"bench\":\"far-bound\",\"op\":\"%s\",\"rows_per_message\":%llu,"
+               "\"per_cpu_s\":%.0f,\"unit\":\"rows\",\"bytes_per_cpu_s\":%.0f,\"sender_us\":%.3f,"
+               "\"receiver_us\":%.3f,\"n\":%d}\n",
+               adds ? "add" : "pump", (unsigned long long)rows, median(rate) / ROW_SIZE,
+               median(rate), 1e-3 * ns[0], 1e-3 * ns[1], REPEATS);
+        fflush(stdout);
+    }
+    munmap(table, (size_t)TABLE * WIDTH * sizeof(float));
+}
+
 /* ---- factors ---- */
 
-enum { CLASSES = 1000, FEATURES = 2000, PRESENT = 100, BATCH = 16 };
+enum { CLASSES_MAX = 1 << 16, PRESENT = 100, BATCH = 16, FIRST_CLOCKS = 3, CLOCKS = 10 };
 
 struct factors_options {
-    uint64_t clocks, dense;
+    uint64_t classes, features, dense;
 };
 struct factors_driver {
     uint64_t ended;
 };
 
+/* What had gone over the line before the clocks that count: the first rows go whole. */
+static const struct train_master *running;
+static struct train_stats before;
+
 static const shoal_opt FACTORS_OPTS[] = {
-    {"clocks", SHOAL_OPT_U64, "1", "how many", 1, 1e6, NULL,
-     offsetof(struct factors_options, clocks)},
+    {"classes", SHOAL_OPT_U64, "1", "rows", 1, CLASSES_MAX, NULL,
+     offsetof(struct factors_options, classes)},
+    {"features", SHOAL_OPT_U64, "100", "columns", PRESENT, 1e6, NULL,
+     offsetof(struct factors_options, features)},
     {"dense", SHOAL_OPT_U64, "0", "whole tables instead", 0, 1, NULL,
      offsetof(struct factors_options, dense)},
 };
 
 static shoal_status factors_plan(shoal_driver *driver, shoal_err *err)
 {
+    const struct factors_options *o = shoal_driver_options(driver);
     shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
     shoal_status st = shoal_driver_executors(driver, WORKERS_MAX, err);
 
     table.name = "weights";
-    table.rows = CLASSES;
-    table.width = FEATURES;
+    table.rows = o->classes;
+    table.width = (uint32_t)o->features;
     return st == SHOAL_OK ? shoal_driver_table(driver, &table, err) : st;
 }
 
@@ -247,12 +415,13 @@ static shoal_status factors_start(shoal_driver *driver, shoal_err *err)
 
 static shoal_status factors_done(shoal_driver *driver, const shoal_done *done, shoal_err *err)
 {
-    const struct factors_options *o = shoal_driver_options(driver);
     struct factors_driver *d = shoal_driver_state(driver);
 
     if (++d->ended % WORKERS_MAX != 0)
         return SHOAL_OK;
-    if (done->clock + 1 < o->clocks)
+    if (done->clock + 1 == FIRST_CLOCKS)
+        before = train_master_stats(running);
+    if (done->clock + 1 < FIRST_CLOCKS + CLOCKS)
         return shoal_driver_dispatch_all(driver, 0, done->clock + 1, err);
     shoal_driver_finish(driver);
     return SHOAL_OK;
@@ -261,22 +430,22 @@ static shoal_status factors_done(shoal_driver *driver, const shoal_done *done, s
 static shoal_status factors_run(shoal_task *task, shoal_err *err)
 {
     const struct factors_options *o = shoal_task_options(task);
-    float u[CLASSES], value[PRESENT];
-    uint32_t index[PRESENT];
+    static float u[CLASSES_MAX]; /* a worker has one thread */
+    float value[PRESENT];
+    uint32_t index[PRESENT], gap = (uint32_t)o->features / PRESENT;
 
     (void)err;
     if (o->dense) {
         float *all = shoal_task_add_all(task, 0);
-        for (size_t i = 0; all != NULL && i < (size_t)CLASSES * FEATURES; i++)
+        for (size_t i = 0; all != NULL && i < o->classes * o->features; i++)
             all[i] = 1;
         return SHOAL_OK;
     }
     for (int b = 0; b < BATCH; b++) {
-        for (uint32_t i = 0; i < CLASSES; i++)
+        for (uint32_t i = 0; i < o->classes; i++)
             u[i] = (float)(shoal_task_random(task) % 1000) / 1000;
         for (uint32_t i = 0; i < PRESENT; i++) {
-            index[i] = i * (FEATURES / PRESENT) +
-                       (uint32_t)(shoal_task_random(task) % (FEATURES / PRESENT));
+            index[i] = i * gap + (uint32_t)(shoal_task_random(task) % gap);
             value[i] = 1;
         }
         shoal_task_add_factor(task, 0, u, index, value, PRESENT);
@@ -289,7 +458,7 @@ static const shoal_app FACTORS = {.struct_size = sizeof FACTORS,
                                   .objective = "none",
                                   .units = "samples",
                                   .opts = FACTORS_OPTS,
-                                  .opt_count = 2,
+                                  .opt_count = 3,
                                   .options_size = sizeof(struct factors_options),
                                   .driver_size = sizeof(struct factors_driver),
                                   .plan = factors_plan,
@@ -331,7 +500,7 @@ static bool tick(void *ctx, const struct train_master *master)
 {
     const uint32_t *workers = ctx;
 
-    (void)master;
+    running = master;
     for (; child_count < *workers; child_count++) {
         child[child_count] = fork();
         if (child[child_count] == 0) {
@@ -418,48 +587,64 @@ static void measure_rows(uint64_t rows, bool both, double seconds)
     fflush(stdout);
 }
 
-/* What a clock costs, as the difference of two runs: the first rows go whole in both. */
-static void measure_factors(bool dense)
+/* What a clock costs, without the first ones. */
+static void measure_factors(uint64_t classes, uint64_t features, bool dense)
 {
-    enum { CLOCKS = 10 };
-    struct train_stats s[2];
-    char settings[64];
-    double factor = BATCH * (4.0 * CLASSES + 8.0 * PRESENT), table = 4.0 * CLASSES * FEATURES;
+    char settings[96];
+    double factor = BATCH * (4.0 * (double)classes + 8.0 * PRESENT);
+    double table = 4.0 * (double)classes * (double)features;
 
-    for (int i = 0; i < 2; i++) {
-        snprintf(settings, sizeof settings, "clocks=%d\ndense=%d", 3 + i * CLOCKS, dense);
-        s[i] = job(&FACTORS, settings, WORKERS_MAX, 0).stats;
-    }
+    snprintf(settings, sizeof settings, "classes=%llu\nfeatures=%llu\ndense=%d",
+             (unsigned long long)classes, (unsigned long long)features, dense);
+    struct train_stats after = job(&FACTORS, settings, WORKERS_MAX, 0).stats;
     printf("{\"bench\":\"far-%s\",\"ours\":%.0f,\"unit\":\"bytes of commits/clock\","
            "\"formula\":%.0f,\"whole_tables\":%.0f,\"rows\":%.0f,\"rows_as_factors\":%.0f,"
-           "\"workers\":%d}\n",
-           dense ? "dense" : "factors", (double)(s[1].commit_bytes - s[0].commit_bytes) / CLOCKS,
+           "\"classes\":%llu,\"features\":%llu,\"workers\":%d}\n",
+           dense ? "dense" : "factors", (double)(after.commit_bytes - before.commit_bytes) / CLOCKS,
            WORKERS_MAX * (dense ? table : factor), WORKERS_MAX * table,
-           (double)(s[1].row_bytes - s[0].row_bytes) / CLOCKS,
-           WORKERS_MAX * (WORKERS_MAX - 1) * factor, WORKERS_MAX);
+           (double)(after.row_bytes - before.row_bytes) / CLOCKS,
+           WORKERS_MAX * (WORKERS_MAX - 1) * factor, (unsigned long long)classes,
+           (unsigned long long)features, WORKERS_MAX);
     fflush(stdout);
+}
+
+/* Whole tables only where they are small. */
+static void measure_updates(uint64_t classes, uint64_t features)
+{
+    measure_factors(classes, features, false);
+    if (classes * features <= 4 << 20)
+        measure_factors(classes, features, true);
 }
 
 int main(int argc, char **argv)
 {
-    double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
+    bool bound = argc > 1 && strcmp(argv[1], "bound") == 0;
 
     self = argv;
     if (argc == 3 && strcmp(argv[1], "worker") == 0)
         return worker_main(argv[2]);
+    argv += bound;
+    argc -= bound;
+    double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
     int file = mkstemp(listing);
     shoal_assert(file >= 0);
     close(file);
-    if (argc == 2 && strcmp(argv[1], "factors") == 0) {
-        measure_factors(false);
-        measure_factors(true);
+    if (argc > 1 && strcmp(argv[1], "factors") == 0) {
+        measure_updates(argc > 3 ? strtoull(argv[2], NULL, 10) : 1000,
+                        argc > 3 ? strtoull(argv[3], NULL, 10) : 2000);
         unlink(listing);
         return 0;
     }
     uint64_t only = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-    for (uint64_t rows = only > 0 ? only : 1; rows <= (only > 0 ? only : 4096); rows *= 16)
+    for (uint64_t rows = only > 0 ? only : 1; rows <= (only > 0 ? only : 4096); rows *= 16) {
+        if (bound) {
+            measure_bound(rows, seconds > 0 ? seconds : 1);
+            continue;
+        }
         for (int both = 0; both <= 1; both++)
-            measure_rows(rows, both, seconds > 0 ? seconds : 1);
+            if (argc <= 3 || strcmp(argv[3], both ? "both" : "push") == 0)
+                measure_rows(rows, both, seconds > 0 ? seconds : 1);
+    }
     unlink(listing);
     return 0;
 }

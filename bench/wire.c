@@ -5,6 +5,8 @@
  *   large   messages of 1 MiB; the same bound
  *   turn    one message of 16 bytes back and forth
  *
+ * and the same in TLS, and over UCX where it is built in, beside the same plain bound.
+ *
  * Medians over turns, alternating; cpu is seconds of both processes for the whole. Prints JSON
  * lines, as bench/run does. */
 #include "base/assert.h"
@@ -21,6 +23,9 @@
 #include <unistd.h>
 
 enum { TURNS_MAX = 15, RAW_WRITE = 64 << 10 };
+#define TCP "127.0.0.1:0"
+#define TLS "tls://127.0.0.1:0"
+#define UCX "ucx://127.0.0.1:0"
 
 struct job {
     const char *name, *unit;
@@ -28,6 +33,7 @@ struct job {
     uint64_t count;  /* of messages, or of turns */
     bool back;       /* each is sent back before the next */
     double per_unit; /* messages to the unit */
+    const char *listen;
 };
 
 struct result {
@@ -127,8 +133,8 @@ static void serve(const struct job *job, int address_fd)
     shoal_env *env = NULL;
     shoal_assert(shoal_env_real_new(&env, NULL) == SHOAL_OK);
     shoal_assert(env_loop_new(env, NULL, &end.loop, NULL) == SHOAL_OK);
-    shoal_assert(wire_server_new(end.loop, "127.0.0.1:0", &key, NULL, on_accept, NULL, &end,
-                                 &server, NULL) == SHOAL_OK);
+    shoal_assert(wire_server_new(end.loop, job->listen, &key, NULL, on_accept, NULL, &end, &server,
+                                 NULL) == SHOAL_OK);
     const char *address = wire_server_address(server);
     size_t size = strlen(address) + 1;
     shoal_assert(write(address_fd, address, size) == (ssize_t)size);
@@ -288,9 +294,17 @@ static void measure(const struct job *job, int turns)
 int main(int argc, char **argv)
 {
     static const struct job JOBS[] = {
-        {"small", "messages/s", 100, 4000000, false, 1},
-        {"large", "GB/s", 1 << 20, 2000, false, 1e9 / (1 << 20)},
-        {"turn", "round trips/s", 16, 30000, true, 1},
+        {"small", "messages/s", 100, 4000000, false, 1, TCP},
+        {"large", "GB/s", 1 << 20, 2000, false, 1e9 / (1 << 20), TCP},
+        {"turn", "round trips/s", 16, 30000, true, 1, TCP},
+        {"small-tls", "messages/s", 100, 4000000, false, 1, TLS},
+        {"large-tls", "GB/s", 1 << 20, 2000, false, 1e9 / (1 << 20), TLS},
+        {"turn-tls", "round trips/s", 16, 30000, true, 1, TLS},
+#ifdef SHOAL_UCX
+        {"small-ucx", "messages/s", 100, 4000000, false, 1, UCX},
+        {"large-ucx", "GB/s", 1 << 20, 2000, false, 1e9 / (1 << 20), UCX},
+        {"turn-ucx", "round trips/s", 16, 30000, true, 1, UCX},
+#endif
     };
     int turns = argc > 1 ? atoi(argv[1]) : 5;
     if (turns < 1 || turns > TURNS_MAX) {

@@ -1,0 +1,208 @@
+"""Benches of training that is disturbed while it runs: scaled, killed, slowed. Real processes on this machine."""
+import filecmp
+import os
+import random
+import signal
+import sys
+import threading
+import time
+
+from jobs import Failed, Jobs, settings
+from measure import QUICK, emit, load, median, program, repeats
+from train import RATINGS, RATINGS_SMALL, SPARSE, SPARSE_SMALL, ratings, sparse
+
+KILLS = 100
+
+
+def inputs(shoal, work, small=False):
+    return (ratings(shoal, work, RATINGS_SMALL if small else RATINGS)[0],
+            sparse(shoal, work, SPARSE_SMALL if small else SPARSE))
+
+
+# ---- scale 4 -> 16 -> 4 ----
+
+def scaled(jobs, words, seconds):
+    """A run on 4 workers that gets 16 after a third of the time such a run takes, and 4 again after two thirds.
+
+    Gives its closing object and the share of its time in which 16 were wanted, or None: it ended too early."""
+    job = jobs.start(*words, "--workers", 4)
+    if len(job.wait_up(4)) != 4:
+        return job.finish(), None
+    times = [time.monotonic()]
+    for workers in (16, 4):
+        time.sleep(max(0, times[0] + len(times) * seconds / 3 - time.monotonic()))
+        if jobs.say("scale", job.name, workers) is None:
+            return job.finish(), None
+        times.append(time.monotonic())
+    result = job.finish()
+    return result, (times[2] - times[1]) / result["seconds"]
+
+
+def elastic_once(jobs, words, work):
+    """Static runs with 4 and with 16 workers and one that is scaled. The ideal: at each moment the static run's rate."""
+    static, models = {}, {workers: work / f"static-{workers}.shoal" for workers in (4, 16)}
+    for workers in (4, 16):
+        static[workers] = jobs.run(*words, "--workers", workers, "--out", models[workers])
+    result, share = scaled(jobs, [*words, "--out", work / "scaled.shoal"], static[4]["seconds"])
+    if share is None:
+        sys.exit("bench: the job was over before it was scaled; give it more epochs")
+    ideal = share * static[16]["units_per_s"] + (1 - share) * static[4]["units_per_s"]
+    per_cpu = {workers: run["units"] / run["cpu_s"] for workers, run in static.items()}
+    equal = all(filecmp.cmp(models[workers], work / "scaled.shoal", shallow=False) for workers in models)
+    return dict(integral=result["units_per_s"] / ideal, equal=equal, share=share, static=static, result=result,
+                cpu=result["units"] / result["cpu_s"] / (share * per_cpu[16] + (1 - share) * per_cpu[4]))
+
+
+def elastic(shoal, work, results):
+    """Executors are more than threads, and every worker has one thread: with 16 workers cores are shared."""
+    train, rows = inputs(shoal, work)
+    jobs = Jobs(shoal, work)
+    for what, words in (
+            ("mf", ["mf", train, *settings(epochs=80 if QUICK else 200)]),
+            ("logreg, dual, bulk synchronous", ["logreg", rows, "--staleness", 0, *settings(
+                loss="hinge", algorithm="sdca", tol=1e-12, epochs=100 if QUICK else 200)])):
+        runs = [elastic_once(jobs, [*words, "--threads", 1], work) for _ in range(repeats(5))]
+        integral = median([run["integral"] for run in runs])
+        pause = max(run["result"]["max_pause_ms"] for run in runs)
+        redone = max(run["result"]["tasks_redone"] for run in runs)
+        common = dict(bench="train-elastic", n=len(runs), load=load())
+        emit(results, what=f"{what}: work done, of the ideal", ours=round(integral, 4), unit="share", bound="at least 0.95",
+             holds=integral >= 0.95, seconds=round(median([run["result"]["seconds"] for run in runs]), 2),
+             static_4_s=round(median([run["static"][4]["seconds"] for run in runs]), 2),
+             static_16_s=round(median([run["static"][16]["seconds"] for run in runs]), 2),
+             time_with_16=round(median([run["share"] for run in runs]), 3), moves=runs[0]["result"]["moves"],
+             per_cpu_s_of_ideal=round(median([run["cpu"] for run in runs]), 3), **common)
+        emit(results, what=f"{what}: longest pause", ours=round(pause, 2), unit="ms", bound="at most 50", holds=pause <= 50,
+             static_ms=round(max(run["static"][16]["max_pause_ms"] for run in runs), 2), **common)
+        emit(results, what=f"{what}: tasks redone", ours=redone, unit="tasks", bound="none", holds=redone == 0, **common)
+        emit(results, what=f"{what}: models equal to static runs'", ours=sum(run["equal"] for run in runs),
+             unit=f"of {len(runs)}", bound="all, bit for bit", holds=all(run["equal"] for run in runs), **common)
+    return True
+
+
+# ---- kill -9 ----
+
+def kill_once(jobs, words, moment, draw):
+    """Kills one worker `moment` seconds after all are up. Gives the closing object and the dead one's executors, or None
+    when the job was over before."""
+    job = jobs.start(*words)
+    crew = job.wait_up(8)
+    time.sleep(moment)
+    crew = job.crew() if crew else []
+    if not crew:
+        return job.finish(), None
+    victim = draw.choice(crew)
+    try:
+        os.kill(victim["pid"], signal.SIGKILL)
+    except ProcessLookupError:
+        return job.finish(), None
+    result = job.finish()
+    return result, victim["executors"] if result["workers_lost"] > 0 else None
+
+
+def kill_series(jobs, words, count, draw):
+    quiet = jobs.run(*words)
+    runs, tried, unfinished = [], 0, 0
+    while len(runs) + unfinished < count and tried < 3 * count:
+        tried += 1
+        try:
+            result, executors = kill_once(jobs, words, draw.uniform(0, 0.8 * quiet["seconds"]), draw)
+        except Failed as failed:
+            print(failed, file=sys.stderr)
+            unfinished += 1
+            continue
+        if executors is not None:
+            per_clock = max(1, quiet["tasks"] / max(1, quiet["clocks"] * quiet["executors"]))
+            runs.append(dict(redone=result["tasks_redone"], clock=executors * per_clock, lost=result["workers_lost"],
+                             off=abs(result["value"] - quiet["value"]) / abs(quiet["value"]), seconds=result["seconds"]))
+    return quiet, runs, tried
+
+
+def kill(shoal, work, results):
+    """A run in which the job was over before the kill does not count and is repeated with another moment."""
+    train, rows = inputs(shoal, work, small=True)
+    jobs, draw = Jobs(shoal, work), random.Random(4)
+    cases = (("mf", 0.4, ["mf", train, *settings(epochs=80)]),
+             ("logreg, Newton", 0.3, ["logreg", rows, *settings(tol=1e-8, cost=10)]),
+             ("logreg, dual, staleness 2", 0.3, ["logreg", rows, "--staleness", 2, *settings(
+                 loss="hinge", algorithm="sdca", tol=1e-5, epochs=60)]))
+    for what, part, words in cases:
+        count = round(part * repeats(KILLS, 10))
+        quiet, runs, tried = kill_series(jobs, [*words, "--workers", 8, "--threads", 1], count, draw)
+        redone, off = max(run["redone"] for run in runs), max(run["off"] for run in runs)
+        most = max(run["redone"] / run["clock"] for run in runs)
+        common = dict(bench="train-kill", n=len(runs), load=load())
+        emit(results, what=f"{what}: runs that finished after a kill", ours=len(runs), unit=f"of {count}", bound="all",
+             holds=len(runs) == count, tried=tried, seconds=round(median([run["seconds"] for run in runs]), 2),
+             undisturbed_s=round(quiet["seconds"], 2), **common)
+        emit(results, what=f"{what}: most tasks redone, in clocks of the dead", ours=round(most, 3), unit="clocks",
+             bound="at most 1", holds=most <= 1, tasks=redone, **common)
+        emit(results, what=f"{what}: objective, farthest from undisturbed", ours=float(f"{off:.3g}"), unit="share",
+             bound="at most 0.002", holds=off <= 0.002, **common)
+    return True
+
+
+# ---- one slow worker ----
+
+class Slow(threading.Thread):
+    """Stops a process for every other 2 ms: half as fast, whatever else runs."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.over = pid, False
+
+    def run(self):
+        try:
+            while not self.over:
+                for signal_ in (signal.SIGSTOP, signal.SIGCONT):
+                    os.kill(self.pid, signal_)
+                    time.sleep(0.002)
+        except ProcessLookupError:
+            pass
+
+
+def slow_once(jobs, words):
+    """Least staleness: a task reads all that ended before its clock. Idle: what is left of the threads' time."""
+    job = jobs.start(*words)
+    crew = job.wait_up(4)
+    if len(crew) != 4:
+        job.finish()
+        sys.exit("bench: the job was over before a worker was slowed; give it more epochs")
+    slow = Slow(crew[-1]["pid"])
+    slow.start()
+    result = job.finish()
+    slow.over = True
+    slow.join()
+    return dict(least=result["staleness"][0] / sum(result["staleness"]),
+                blocked=result["blocked_s"] / (result["task_s"] + result["blocked_s"]),
+                idle=1 - (result["task_s"] + result["blocked_s"]) / (4 * result["seconds"]), result=result)
+
+
+def slow_cases(shoal, work):
+    """(what, words of `shoal train`). The first one's tasks wait for nothing but the staleness of the job; the others are dual
+    ascent, which ends an epoch before it begins the next: with 5,000 columns an increment is 20 kB, with 100,000 it is 400 kB.
+    mf is no case: its results do not depend on staleness."""
+    none = work / "none"
+    none.touch()
+    yield "tasks of 3 ms, 64 executors", [program(shoal, "ssp_app").with_suffix(".so"), none, *settings(passes=100, clocks=40)]
+    for what, size, epochs in (("dual, 5 k columns", (300000, 5000), 150), (f"dual, {SPARSE[1] // 1000} k columns", SPARSE, 40)):
+        yield what, ["logreg", sparse(shoal, work, size), *settings(loss="hinge", algorithm="sdca", tol=1e-12, epochs=epochs)]
+
+
+def slow(shoal, work, results):
+    jobs = Jobs(shoal, work)
+    for what, words in slow_cases(shoal, work):
+        for staleness in (1, 2, 3):
+            runs = [slow_once(jobs, [*words, "--workers", 4, "--threads", 1, "--staleness", staleness])
+                    for _ in range(repeats(5))]
+            least, blocked = (median([run[key] for run in runs]) for key in ("least", "blocked"))
+            common = dict(bench="train-slow", n=len(runs), load=load())
+            emit(results, what=f"{what}, staleness {staleness}: reads at the least", ours=round(least, 4), unit="share",
+                 bound="at least 0.9", holds=least >= 0.9, histogram=runs[0]["result"]["staleness"],
+                 moves=runs[0]["result"]["moves"], seconds=round(median([run["result"]["seconds"] for run in runs]), 2), **common)
+            emit(results, what=f"{what}, staleness {staleness}: blocked", ours=round(blocked, 4), unit="share",
+                 bound="below 0.03", holds=blocked < 0.03, idle=round(median([run["idle"] for run in runs]), 3), **common)
+    return True
+
+
+BENCHES = {"train-elastic": elastic, "train-kill": kill, "train-slow": slow}
