@@ -9,10 +9,10 @@
  *     weights SOLVER FILE     that of doubles, (columns, lanes), where a lane speaks for the class of
  *                             its number in ascending order, and the only one for the second of two
  *
- * SOLVER is LIBLINEAR's number, which also says what loss and penalty are meant. All cost 1 and have no
- * bias. Weights are judged by one function here, in doubles: penalty + sum of losses, with more than two
- * classes the sum over each against the rest. Data is read once, by Shoal's reader, so that both sides
- * see the same numbers and runs of either side can alternate. */
+ * SOLVER is LIBLINEAR's number, which also says what loss and penalty are meant. All cost 1 and
+ * have no bias. Weights are judged by one function here, in doubles: penalty + sum of losses, with
+ * more than two classes the sum over each against the rest. Data is read once, by Shoal's reader,
+ * so that both sides see the same numbers and runs of either side can alternate. */
 #include "app/logreg.h"
 
 #include "base/assert.h"

@@ -1,11 +1,11 @@
 /* rows.c - row increments through the whole consistency layer against the raw loop.
  *
- * Ours: a task begins, adds to 4,096 random rows of a 1 GiB table, commits, and its outbox is folded
- * into the table's shards. Peer: a loop that adds the same floats to the same rows of the same table
- * at once, plain and with rows fetched ahead; the better one counts. Both use the widest registers
- * that the machine has. Runs alternate; CPU seconds of the thread; medians. One JSON line per width:
- * `ours` and `peer` in millions of rows per CPU second, `ratio` their quotient (more is better; the
- * bar is 0.6).
+ * Ours: a task begins, adds to 4,096 random rows of a 1 GiB table, commits, and its outbox is
+ * folded into the table's shards. Peer: a loop that adds the same floats to the same rows of the
+ * same table at once, plain and with rows fetched ahead; the better one counts. Both use the widest
+ * registers that the machine has. Runs alternate; CPU seconds of the thread; medians. One JSON line
+ * per width: `ours` and `peer` in millions of rows per CPU second, `ratio` their quotient (more is
+ * better; the bar is 0.6).
  *
  * Then empty tasks: begin and commit alone, on 64 executors in turn; the bar is 5 million a CPU
  * second.

@@ -253,8 +253,8 @@ static void level_warm(const char *what, struct problem *q, size_t n, double bou
     num_share_free(cold);
 }
 
-/* What the policy and `shoal solve` run: the common level, then water filling for who can go on. Cold, or
- * each time with 1 % of the jobs replaced. */
+/* What the policy and `shoal solve` run: the common level, then water filling for who can go on.
+ * Cold, or each time with 1 % of the jobs replaced. */
 static void filled(const char *what, struct problem *q, bool warm, size_t n, double bound_s)
 {
     struct sample t = {.clock = CLOCK_PROCESS_CPUTIME_ID};

@@ -1,8 +1,8 @@
-/* ssp_app.c - an application that leans on bounded staleness alone, for `bench/run SHOAL train-slow`.
+/* ssp_app.c - an application that leans on bounded staleness alone, for the bench train-slow.
  *
- * Every executor goes from clock to clock as fast as the gate lets it: no task waits for others but by the
- * staleness of the job. A task reads the whole table, works for a while and adds to some rows, as a step
- * of stochastic gradient descent does. DATA is not read. */
+ * Every executor goes from clock to clock as fast as the gate lets it: no task waits for others but
+ * by the staleness of the job. A task reads the whole table, works for a while and adds to some
+ * rows, as a step of stochastic gradient descent does. DATA is not read. */
 #include <shoal/train.h>
 #include <stddef.h>
 
@@ -78,7 +78,7 @@ static shoal_status run(shoal_task *task, shoal_err *err)
 
 static shoal_status save(shoal_driver *driver, shoal_model *model, shoal_err *err)
 {
-    return shoal_model_put(model, "rows", shoal_driver_rows(driver, 0),
+    return shoal_model_put(model, "rows", shoal_driver_rows_read(driver, 0),
                            ROWS * WIDTH * sizeof(float), err);
 }
 

@@ -4,10 +4,10 @@
  *     bench_tasks empty [TASKS]   tasks that do nothing, driver and worker in one process
  *     bench_tasks cut             the same work in 1 and in 16 executors per thread
  *
- * One JSON line per result, medians of 5; with TASKS one run, to be looked at by a profiler. The cost
- * of a cut is told in CPU seconds of the process per CPU second inside tasks, so that it does not
- * depend on what else the machine does. It is taken for tasks of three lengths; with clocks that all
- * executors have to end before the next begins, and without. */
+ * One JSON line per result, medians of 5; with TASKS one run, to be looked at by a profiler. The
+ * cost of a cut is told in CPU seconds of the process per CPU second inside tasks, so that it does
+ * not depend on what else the machine does. It is taken for tasks of three lengths; with clocks
+ * that all executors have to end before the next begins, and without. */
 #include "train/job.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-/* wire.c - messages between two processes over loopback, beside plain blocking sockets that carry the
- * same bytes: what reliability, checksums and the loop cost.
+/* wire.c - messages between two processes over loopback, beside plain blocking sockets that carry
+ * the same bytes: what reliability, checksums and the loop cost.
  *
  *   small   messages of 100 bytes, as many as go; the bound sends the same bytes in 64 KiB writes
  *   large   messages of 1 MiB; the same bound

@@ -132,7 +132,7 @@ static shoal_status save(shoal_driver *driver, shoal_model *model, shoal_err *er
 {
     const struct options *o = shoal_driver_options(driver);
 
-    return shoal_model_put(model, "centres", shoal_driver_rows(driver, CENTRES),
+    return shoal_model_put(model, "centres", shoal_driver_rows_read(driver, CENTRES),
                            2 * o->k * sizeof(float), err);
 }
 

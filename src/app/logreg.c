@@ -225,10 +225,10 @@ static bool judging_pays(struct logreg_driver *d, const struct logreg_result *su
 static double half_square(shoal_driver *driver)
 {
     const struct logreg_driver *d = shoal_driver_state(driver);
-    const float *w = shoal_driver_rows(driver, LOGREG_W);
 
     if (d->way == NUM_LINEAR_LASSO)
         return 0;
+    const float *w = shoal_driver_rows_read(driver, LOGREG_W);
     return 0.5 * d->scale * d->scale * logreg_dot(w, w, logreg_size(d));
 }
 

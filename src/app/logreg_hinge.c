@@ -8,12 +8,12 @@
  * by NARROWER when the minimum of the smoothed problem is near: when what is left of its own gap is
  * no more than what smoothing accounts for. Each problem begins where the last one ended.
  *
- * Slopes of the smoothed loss are dual variables alpha of the hinge: in [0, cost], whatever w is. So
- * each SLOPE clock gives a lower bound of the minimum, sum of alpha - |v|^2 / 2 with v the sum of
- * +-alpha x, which is w - g. Of bounds found so far the best point between the best one and the
- * latest is kept (alpha may be mixed, as they are a convex set, and their v and sums mix alike). The
- * own gap of a smoothed problem is |g|^2 / 2. The job ends when objective - bound <= tol x objective:
- * that is certain, and no step depends on it.
+ * Slopes of the smoothed loss are dual variables alpha of the hinge: in [0, cost], whatever w is.
+ * So each SLOPE clock gives a lower bound of the minimum, sum of alpha - |v|^2 / 2 with v the sum
+ * of +-alpha x, which is w - g. Of bounds found so far the best point between the best one and the
+ * latest is kept (alpha may be mixed, as they are a convex set, and their v and sums mix alike).
+ * The own gap of a smoothed problem is |g|^2 / 2. The job ends when objective - bound <= tol x
+ * objective: that is certain, and no step depends on it.
  *
  * Halving of steps would take many passes, since the full step is good near the end of each width
  * only. One LINE clock finds the slope along the direction for NUM_LINEAR_STEPS lengths; it grows
@@ -80,16 +80,16 @@ shoal_status logreg_hinge_step(shoal_driver *driver, struct newton_vectors *v,
  * +-alpha x is w - g. */
 static void mix(struct logreg_driver *d, struct newton_vectors *v, double dual)
 {
-    double old = 0, both = 0, new = 0, share = 1;
+    double old = 0, both = 0, latest = 0;
 
     for (size_t i = 0; i < v->size; i++) {
         double b = (double)v->dual[i], n = (double)v->w[i] - (double)v->g[i];
         old += b * b;
         both += b * n;
-        new += n *n;
+        latest += n * n;
     }
-    double apart = old + new - 2 * both;
-    share = apart > 0 ? fmin(fmax((dual - d->dual - both + old) / apart, 0), 1) : 0;
+    double apart = old + latest - 2 * both;
+    double share = apart > 0 ? fmin(fmax((dual - d->dual - both + old) / apart, 0), 1) : 0;
     for (size_t i = 0; i < v->size; i++)
         v->dual[i] += (float)share * (v->w[i] - v->g[i] - v->dual[i]);
     d->dual += share * (dual - d->dual);

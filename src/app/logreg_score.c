@@ -39,7 +39,7 @@ static void gather(shoal_driver *driver, float *out)
 static void turn_back(shoal_driver *driver, float *out)
 {
     const struct logreg_driver *d = shoal_driver_state(driver);
-    const float *table = shoal_driver_rows(driver, LOGREG_W);
+    const float *table = shoal_driver_rows_read(driver, LOGREG_W);
 
     for (size_t c = 0; c < d->columns; c++)
         for (size_t k = 0; k < d->lanes; k++)
@@ -56,7 +56,7 @@ void logreg_weights(shoal_driver *driver, float *out)
     else if (d->way == LOGREG_BY_FACTORS)
         turn_back(driver, out);
     else
-        memcpy(out, shoal_driver_rows(driver, newton ? LOGREG_KEPT : LOGREG_W),
+        memcpy(out, shoal_driver_rows_read(driver, newton ? LOGREG_KEPT : LOGREG_W),
                logreg_size(d) * sizeof *out);
 }
 
@@ -81,7 +81,7 @@ shoal_status logreg_save(shoal_driver *driver, shoal_model *model, shoal_err *er
     logreg_weights(driver, weights);
     shoal_status st = shoal_model_put(model, "shape", &shape, sizeof shape, err);
     if (st == SHOAL_OK)
-        st = shoal_model_put(model, "labels", shoal_driver_rows(driver, LOGREG_LABEL),
+        st = shoal_model_put(model, "labels", shoal_driver_rows_read(driver, LOGREG_LABEL),
                              d->classes * sizeof(double), err);
     if (st == SHOAL_OK)
         st = shoal_model_put(model, "weights", weights, logreg_size(d) * sizeof *weights, err);

@@ -44,9 +44,9 @@ static const float *row_of(shoal_driver *driver, bool user, uint32_t slot, size_
         return state + slot % rows * stride;
     }
     uint32_t table = user ? MF_USER : MF_ITEM;
-    (void)shoal_driver_shard(driver, table, 0, &first, &count);
+    (void)shoal_driver_shard_read(driver, table, 0, &first, &count);
     uint32_t shard = (uint32_t)(slot / count), row = (uint32_t)(slot % count);
-    return shoal_driver_shard(driver, table, shard, &first, &count) + row * stride;
+    return shoal_driver_shard_read(driver, table, shard, &first, &count) + row * stride;
 }
 
 /* Rows by id, without padding, times the root of the scale. */

@@ -9,8 +9,8 @@
 #include "cli/parse.h"
 #include "cli/table.h"
 #include "cli/term.h"
+#include "cli/output.h"
 #include <errno.h>
-#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -263,12 +263,11 @@ static int dispatch(struct session *session, const char *const *words, size_t co
 static int finish_output(const struct cli_context *cx, int rc)
 {
     int failed = fflush(cx->out) != 0 ? errno : cx->out_errno;
-    struct pollfd end = {.fd = fileno(cx->out), .events = POLLOUT};
     const char *space = cx->topic[0] == '\0' ? "" : " ";
 
     if (failed == 0 && !ferror(cx->out))
         return rc;
-    if (failed == EPIPE || (end.fd >= 0 && poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0))
+    if (failed == EPIPE || cli_output_unread(cx->out))
         return rc == 0 ? 1 : rc;
     fprintf(cx->err, "shoal%s%s: cannot write to standard output%s\n", space, cx->topic,
             failed == ENOSPC  ? ": no space left"

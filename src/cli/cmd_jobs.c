@@ -1,5 +1,5 @@
-/* cmd_jobs.c - `shoal jobs`, `shoal scale JOB N` and `shoal drain JOB WORKER`: a look at the jobs that
- * run here, and a hand on them. */
+/* cmd_jobs.c - `shoal jobs`, `shoal scale JOB N` and `shoal drain JOB WORKER`: a look at the jobs
+ * that run here, and a hand on them. */
 #include "cli/cli.h"
 
 #include "base/assert.h"
@@ -152,13 +152,29 @@ static int run_jobs(struct cli_context *cx, const void *values, const char *cons
 
 /* ---- scale and drain ---- */
 
+/* Of a status: this worker was told to leave before. */
+static bool leaves_already(const json_t *status, uint64_t worker)
+{
+    const json_t *crew = json_object_get(status, "crew"), *one;
+    size_t i;
+
+    json_array_foreach(crew, i, one)
+    {
+        const char *state = json_string_value(json_object_get(one, "state"));
+        if (cli_jobs_number(one, "worker") == (double)worker && state != NULL)
+            return strcmp(state, "leaving") == 0;
+    }
+    return false;
+}
+
 static void say(const struct cli_context *cx, const char *name, const char *verb, uint64_t n,
                 const json_t *before)
 {
     double had = cli_jobs_number(before, "wanted");
 
     if (strcmp(verb, "drain") == 0)
-        fprintf(cx->out, "worker %" PRIu64 " of %s leaves when its tasks are done", n, name);
+        fprintf(cx->out, "worker %" PRIu64 " of %s %s", n, name,
+                leaves_already(before, n) ? "is ended" : "leaves when its tasks are done");
     else if (had == (double)n)
         fprintf(cx->out, "%s has %" PRIu64 " worker%s already", name, n, n == 1 ? "" : "s");
     else
@@ -250,10 +266,13 @@ const struct cli_command cli_cmd_drain = {
     .name = "drain",
     .usage = "[options] JOB WORKER",
     .summary = "Let a worker of a job end its tasks and go.",
-    .description = "JOB is a name of 'shoal jobs' or the beginning of one, a process number, or "
-                   "'last'; WORKER is its number "
-                   "in 'shoal top'. The last worker cannot be drained. What it was at is finished, "
-                   "nothing runs twice, and the job goes on with one worker less.",
+    .description =
+        "JOB is a name of 'shoal jobs' or the beginning of one, a process number, or "
+        "'last'; WORKER is its number "
+        "in 'shoal top'. The last worker cannot be drained. What it was at is finished, "
+        "nothing runs twice, and the job goes on with one worker less. Asked again while "
+        "it leaves, it is ended at once, and what it had begun runs elsewhere: for one "
+        "that hangs.",
     .example = "drain last 2",
     .arg_min = 2,
     .arg_max = 2,

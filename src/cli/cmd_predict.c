@@ -100,7 +100,7 @@ static int run_predict(struct cli_context *cx, const void *values, const char *c
         st = env_commit(sink.out, &err);
     else
         env_discard(sink.out);
-    if (st == SHOAL_E_IO && strcmp(v->output, "-") == 0 && cli_output_unread())
+    if (st == SHOAL_E_IO && strcmp(v->output, "-") == 0 && cli_output_unread(cx->out))
         return 1;
     return st == SHOAL_OK ? 0 : cli_fail(cx, st, &err);
 }

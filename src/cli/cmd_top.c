@@ -1,8 +1,8 @@
 /* cmd_top.c - `shoal top [JOB]`: training jobs as they run, on the whole terminal.
  *
- * Each round asks the jobs, draws a frame and waits for a key, a change of the terminal's size or the
- * next round. The terminal gets its old picture and settings back on every way out; Ctrl-C is one
- * of them. Piped, it is one frame without bars. */
+ * Each round asks the jobs, draws a frame and waits for a key, a change of the terminal's size or
+ * the next round. The terminal gets its old picture and settings back on every way out; Ctrl-C is
+ * one of them. Piped, it is one frame without bars. */
 #include "cli/cli.h"
 
 #include "base/assert.h"

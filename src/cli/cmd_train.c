@@ -198,7 +198,8 @@ static size_t memory_max(const struct cli_context *cx, size_t least)
     uint64_t room = env_spill_room(cx->env);
 
     most = most > least ? most : least;
-    return room > most && room < ADDRESSES ? (size_t)room : most;
+    room = room < ADDRESSES ? room : ADDRESSES;
+    return room > most ? (size_t)room : most;
 }
 
 static double cpu_seconds(int who)

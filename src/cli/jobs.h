@@ -28,8 +28,8 @@ SHOAL_MUST_USE shoal_status cli_jobs_claim(const struct cli_context *cx, const c
                                            shoal_err *err);
 void cli_jobs_disclaim(struct cli_claim *claim); /* removes both files; lock -1 is allowed */
 
-/* The listing that a word means: a name, `last`, the number of the driver's process, or the beginning
- * of one name only. A job whose driver is gone is not found. */
+/* The listing that a word means: a name, `last`, the number of the driver's process, or the
+ * beginning of one name only. A job whose driver is gone is not found. */
 SHOAL_MUST_USE shoal_status cli_jobs_find(const struct cli_context *cx, const char *word,
                                           struct train_listing *out, shoal_err *err);
 
@@ -39,8 +39,8 @@ SHOAL_MUST_USE shoal_status cli_jobs_all(const struct cli_context *cx, struct tr
 
 bool cli_jobs_loading(const struct train_listing *job); /* it still reads its data */
 
-/* Asks one job (see train/answer.h). The answer's text is left in `text`, the object is the caller's
- * (json_decref); NULL with err set when it does not answer or refuses. Any thread. */
+/* Asks one job (see train/answer.h). The answer's text is left in `text`, the object is the
+ * caller's (json_decref); NULL with err set when it does not answer or refuses. Any thread. */
 json_t *cli_jobs_ask(shoal_env *env, const struct train_listing *job, const char *line,
                      struct base_buf *text, shoal_err *err);
 

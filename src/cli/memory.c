@@ -6,8 +6,8 @@
 #include "env/spill.h"
 #include <sys/stat.h>
 
-/* Bytes in memory for each 10 of a file, at least: an entry takes 8 and has some 25 in text at most.
- * Most data takes more: to be refused before hours are spent on reading, it must be sure. */
+/* Bytes in memory for each 10 of a file, at least: an entry takes 8 and has some 25 in text at
+ * most. Most data takes more: to be refused before hours are spent on reading, it must be sure. */
 enum { TENTHS = 3 };
 
 /* Of a plain file; what else there is must not be opened twice. */

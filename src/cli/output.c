@@ -26,9 +26,9 @@ const char *cli_output_reason(int code, char *buf, size_t size)
     return buf;
 }
 
-bool cli_output_unread(void)
+bool cli_output_unread(FILE *out)
 {
-    struct pollfd end = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    struct pollfd end = {.fd = fileno(out), .events = POLLOUT};
 
-    return poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
+    return end.fd >= 0 && poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
 }

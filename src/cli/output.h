@@ -11,7 +11,7 @@ SHOAL_MUST_USE shoal_status cli_output_check(const struct cli_context *cx, const
                                              shoal_err *err);
 /* The system's words for an errno as the others are: in lower case. Returns buf. */
 const char *cli_output_reason(int code, char *buf, size_t size);
-/* Standard output goes to a reader that is gone: nothing is left to say. */
-bool cli_output_unread(void);
+/* `out` goes to a reader that is gone: nothing is left to say. */
+bool cli_output_unread(FILE *out);
 
 #endif

@@ -33,8 +33,8 @@ bool cli_solve_used_up(const struct cli_solved *s, uint32_t kind);
 bool cli_solve_prices_level(const struct cli_solved *s);
 /* What one more GPU would change the level by, as a part of it; NAN: not known. */
 double cli_solve_worth(const struct cli_solved *s, uint32_t kind);
-/* (jobs) steps per second on its best kind, or beside another where that is faster still; 0: it runs
- * nowhere. The caller's, for base_free; NULL when memory is short. */
+/* (jobs) steps per second on its best kind, or beside another where that is faster still; 0: it
+ * runs nowhere. The caller's, for base_free; NULL when memory is short. */
 double *cli_solve_fastest(const struct base_alloc *alloc, const struct solve_problem *p,
                           bool sharing);
 /* Whether it ends before its deadline, which it has. */

@@ -1,8 +1,8 @@
 /* top_show.h - the picture of `shoal top`: one job, or a row for each.
  *
- * Pictures are drawn from what jobs answer (train/answer.h; unknown members are skipped, missing ones
- * are shown as not known), on a screen of any size; what does not fit is left out, tables of workers
- * and jobs from their end. Owner thread only. Tests: tests/unit/cli/test_top_show.c. */
+ * Pictures are drawn from what jobs answer (train/answer.h; unknown members are skipped, missing
+ * ones are shown as not known), on a screen of any size; what does not fit is left out, tables of
+ * workers and jobs from their end. Owner thread only. Tests: tests/unit/cli/test_top_show.c. */
 #ifndef CLI_TOP_SHOW_H
 #define CLI_TOP_SHOW_H
 

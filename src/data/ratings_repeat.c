@@ -2,10 +2,11 @@
  *
  * Where a user's ratings stand together, one array with a place per item tells: where the item was
  * last seen and of whom, which counts when that was the same user. So ratings are read in their
- * order, also where they lie on a disk. Where they do not stand together, users are taken in batches
- * of about an eighth of the ratings, whose places are first collected by user. Nothing is ever reset.
- * A repetition is marked by a NaN, which no file can hold, and squeezed out at the end. Cost: at most
- * nine passes. Workspace: 16 bytes an item, 12 a user, 1 a rating. Tests: tests/unit/data/test_ratings.c. */
+ * order, also where they lie on a disk. Where they do not stand together, users are taken in
+ * batches of about an eighth of the ratings, whose places are first collected by user. Nothing is
+ * ever reset. A repetition is marked by a NaN, which no file can hold, and squeezed out at the end.
+ * Cost: at most nine passes. Workspace: 16 bytes an item, 12 a user, 1 a rating. Tests:
+ * tests/unit/data/test_ratings.c. */
 #include "data/ratings_parts.h"
 
 #include "base/assert.h"

@@ -3,7 +3,8 @@
  * Such a library has a descriptor that becomes readable, but only after it was told that nobody
  * looks any more, and it may have work that no descriptor shows. So the loop asks it before each
  * sleep: it does what there is to do, with all callbacks that come of it, and says whether the loop
- * may sleep. Beside that: loading one when it is first needed. Loop thread only. Tests: tests/unit/env/test_engine.c. */
+ * may sleep. Beside that: loading one when it is first needed. Loop thread only. Tests:
+ * tests/unit/env/test_engine.c. */
 #ifndef ENV_ENGINE_H
 #define ENV_ENGINE_H
 

@@ -70,12 +70,13 @@ uint64_t env_now_ns(shoal_env *env);
 double env_wall_s(shoal_env *env);
 double env_cpu_s(shoal_env *env);
 uint32_t env_cpu_count(shoal_env *env);
-/* Bytes that this process can still take, for itself (`own`) or shared with others, before the system
- * would refuse or kill it; UINT64_MAX: no limit is known. A guess: others take memory, too. */
+/* Bytes that this process can still take, for itself (`own`) or shared with others, before the
+ * system would refuse or kill it; UINT64_MAX: no limit is known. A guess: others take memory,
+ * too. */
 uint64_t env_memory_left(shoal_env *env, bool own);
-/* From here on the env's allocator refuses a block of at least ENV_GUARD_MIN bytes that is more than
- * what is left, and so does env_shared_back: short memory is an error to tell and not the end of
- * some process. Before threads use it. An env with an allocator of its own (a test's, one that
+/* From here on the env's allocator refuses a block of at least ENV_GUARD_MIN bytes that is more
+ * than what is left (env_shared_back does so always): short memory is an error to tell and not the end
+ * of some process. Before threads use it. An env with an allocator of its own (a test's, one that
  * spills) keeps that. */
 #define ENV_GUARD_MIN ((size_t)1 << 24)
 void env_guard_start(shoal_env *env);
@@ -126,8 +127,8 @@ SHOAL_MUST_USE shoal_status env_list(shoal_env *env, const char *path, struct ba
 /* True where the simulated world chose to misbehave at this point; always false in the real one. */
 bool env_fault(shoal_env *env, const char *point);
 
-/* Bytes that nobody can foresee, for keys and nonces: the system's in the real world; drawn from the
- * seed in the simulated one. */
+/* Bytes that nobody can foresee, for keys and nonces: the system's in the real world; drawn from
+ * the seed in the simulated one. */
 SHOAL_MUST_USE shoal_status env_random(shoal_env *env, void *bytes, size_t size, shoal_err *err);
 
 /* The random stream `name` of this env's seed. */

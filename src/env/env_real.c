@@ -3,9 +3,10 @@
  * Files are replaced whole: the bytes go to a new file in the same folder, are synced, and then
  * take the old one's name, so a reader sees the old bytes or the new ones and a failure leaves the
  * old; then the folder is synced, so that a crash does not take the name back. A process killed
- * before that leaves its new file behind; its name tells whose it was (sweep). Links are followed first; devices and pipes are written in place. The process's signal
- * handlers, umask and locale are left alone: SIGPIPE is held back on the writing thread only.
- * Tests: tests/unit/env/test_env_real.c. */
+ * before that leaves its new file behind; its name tells whose it was (sweep). Links are followed
+ * first; devices and pipes are written in place. The process's signal handlers, umask and locale
+ * are left alone: SIGPIPE is held back on the writing thread only. Tests:
+ * tests/unit/env/test_env_real.c. */
 #include "base/assert.h"
 #include "base/err.h"
 #include "env/env.h"
@@ -422,8 +423,8 @@ static int create_beside(shoal_env *env, const char *path, char *name, int *out_
     return EEXIST;
 }
 
-/* Makes the name of `path` last: its folder is synced, or all of its disk where the folder cannot be
- * read. 0 or an errno; a file system that cannot sync has done what it can. */
+/* Makes the name of `path` last: its folder is synced, or all of its disk where the folder cannot
+ * be read. 0 or an errno; a file system that cannot sync has done what it can. */
 static int sync_folder_of(const char *path)
 {
     char folder[PATH_MAX];

@@ -6,8 +6,8 @@
  * replacing a file leaves its open readers the old bytes.
  *
  * Fault points: env.open, env.read, env.write and env.commit fail with SHOAL_E_IO; env.read.short
- * returns fewer bytes than asked for. Each point draws from its own stream of the seed, only while its
- * probability is set, so arming one point never moves another's faults.
+ * returns fewer bytes than asked for. Each point draws from its own stream of the seed, only while
+ * its probability is set, so arming one point never moves another's faults.
  *
  * The world's own memory comes from the allocator it was made with; open files come from
  * env->alloc, as in the real one. Tests: tests/unit/env/test_env_sim.c. */

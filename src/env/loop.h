@@ -93,9 +93,9 @@ void env_conn_set(struct env_conn *conn, const struct env_conn_ops *ops, void *c
  * and nothing sent when `size` and what is queued are more than the limit; SHOAL_E_IO when it is
  * closing. */
 SHOAL_MUST_USE shoal_status env_conn_send(struct env_conn *conn, const void *bytes, size_t size);
-/* The next bytes may be received straight into this memory, which `received` then gets as `bytes`: up
- * to `size` of them, once. It is the caller's to keep until then or until the connection is closed. A
- * wish: they may come elsewhere, too. */
+/* The next bytes may be received straight into this memory, which `received` then gets as `bytes`:
+ * up to `size` of them, once. It is the caller's to keep until then or until the connection is
+ * closed. A wish: they may come elsewhere, too. */
 void env_conn_into(struct env_conn *conn, void *bytes, size_t size);
 void env_conn_limit(struct env_conn *conn, size_t bytes_max); /* 1 GiB when not set */
 size_t env_conn_queued(const struct env_conn *conn);
@@ -133,9 +133,9 @@ SHOAL_MUST_USE shoal_status env_shared_new(shoal_env *env, size_t size, struct e
                                            shoal_err *err);
 SHOAL_MUST_USE shoal_status env_shared_open(shoal_env *env, int64_t handle, size_t size,
                                             struct env_shared *out, shoal_err *err);
-/* Takes room for a range before it is written: in a file a full disk would kill the process then, in
- * memory the system would kill some process for a large one. False: there is none. Any process, again
- * is allowed. */
+/* Takes room for a range before it is written: in a file a full disk would kill the process then,
+ * in memory the system would kill some process for a large one. False: there is none. Any process,
+ * again is allowed. */
 bool env_shared_back(shoal_env *env, const struct env_shared *shared, size_t offset, size_t size);
 /* Gives the pages of a range back; they read as 0 then. */
 void env_shared_drop(shoal_env *env, const struct env_shared *shared, size_t offset, size_t size);

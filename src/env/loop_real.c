@@ -1,9 +1,9 @@
 /* loop_real.c - the loop of a real process: epoll, timers and posts.
  *
- * One turn: due timers, engines (engine.h), then what epoll has, then posts. A timer or post that is made in a turn
- * runs in the next one at the earliest, so none of the three can starve the others. The wait for
- * epoll ends at the next timer, exactly where the kernel has epoll_pwait2 and a millisecond late at
- * most where not.
+ * One turn: due timers, engines (engine.h), then what epoll has, then posts. A timer or post that
+ * is made in a turn runs in the next one at the earliest, so none of the three can starve the
+ * others. The wait for epoll ends at the next timer, exactly where the kernel has epoll_pwait2 and
+ * a millisecond late at most where not.
  *
  * Posts come from any thread through a list under a lock. The loop says under the lock that it goes
  * to sleep, so that only the first post to a sleeping loop pays for a wake-up (an eventfd).

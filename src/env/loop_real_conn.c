@@ -2,8 +2,8 @@
  *
  * Sending: straight into the socket while nothing is queued; else, and for what the socket did not
  * take, into a queue of blocks that goes out with few system calls when the socket has room again.
- * Receiving: into the loop's one buffer or where the callee asked for it, a few times per turn at most, so that one busy peer does
- * not keep the others waiting.
+ * Receiving: into the loop's one buffer or where the callee asked for it, a few times per turn at
+ * most, so that one busy peer does not keep the others waiting.
  *
  * An end is found by reading: bytes that came before it are delivered first. Half a close counts as
  * a close. Errors that show up inside a call (a send that fails, a connect that fails at once) are

@@ -2,8 +2,8 @@
  * and not as this process's, so limits on private memory leave them alone. A block grows by growing
  * its file and moving the mapping: nothing is copied.
  *
- * Blocks begin at pages, which the C library's nearly never do, so whose a pointer is costs one look
- * at its low bits; the few that lie at a page are looked up in a list. Tests:
+ * Blocks begin at pages, which the C library's nearly never do, so whose a pointer is costs one
+ * look at its low bits; the few that lie at a page are looked up in a list. Tests:
  * tests/unit/env/test_spill.c. */
 #include "env/spill.h"
 

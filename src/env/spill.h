@@ -1,11 +1,11 @@
 /* spill.h - memory in files of a folder, for data that is larger than the machine's memory.
  *
  * After env_spill_start every block of at least ENV_SPILL_MIN bytes that comes from the env's
- * allocator, and the shared memory of env_shared_new, lies in files of the folder: mapped, without a
- * name, gone with the process. The system writes their pages out and reads them in as it needs room,
- * so what a process holds for itself stays small. Space on the disk is taken when a block is made or
- * grows, never by writing to it, so a full disk is an allocation that fails and no signal. Smaller
- * blocks, and all there were before, are the C library's.
+ * allocator, and the shared memory of env_shared_new, lies in files of the folder: mapped, without
+ * a name, gone with the process. The system writes their pages out and reads them in as it needs
+ * room, so what a process holds for itself stays small. Space on the disk is taken when a block is
+ * made or grows, never by writing to it, so a full disk is an allocation that fails and no signal.
+ * Smaller blocks, and all there were before, are the C library's.
  *
  * Any thread allocates; the rest is the owner thread's. Real env only. Tests:
  * tests/unit/env/test_spill.c. */

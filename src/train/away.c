@@ -8,7 +8,9 @@
  * nothing along but the tasks it had not committed.
  *
  * Running ahead. A worker may have two tasks of an executor that are not accepted yet when neither
- * reads tables that change nor holds a shard; else it goes on when the one before is accepted. */
+ * reads tables that change nor holds a shard; else it goes on when the one before is accepted.
+ *
+ * Tests: tests/unit/train/test_master*.c, test_unread.c. */
 #include "base/err.h"
 #include "train/master_parts.h"
 #include <string.h>
@@ -102,7 +104,7 @@ void away_send_data(struct master_worker *w, uint32_t executor)
         piece.offset = at;
         if (w->peer == NULL ||
             wire_peer_send2(w->peer, TRAIN_DATA, &piece, sizeof piece, data + at, part) != SHOAL_OK)
-            return crew_lose(w);
+            return hire_lose(w);
     }
 }
 
@@ -116,7 +118,7 @@ void away_adopt(struct master_worker *w, const struct train_unit *unit)
     if (w->peer != NULL && (base_buf_status(&state) != SHOAL_OK ||
                             wire_peer_send2(w->peer, TRAIN_ADOPT, unit, sizeof *unit, state.data,
                                             state.size) != SHOAL_OK))
-        crew_lose(w);
+        hire_lose(w);
     base_buf_fini(&state);
 }
 
@@ -150,11 +152,25 @@ static shoal_status send_rows(struct master_worker *w, uint32_t table, uint32_t 
     return st;
 }
 
-/* A large table goes to a worker that has none of it a few shards at a time: the loop must not be
- * busy with it for long, nor the whole lie in memory. What changes later is sent at once. */
 static bool is_behind(const struct master_worker *w)
 {
     return w->peer != NULL && wire_peer_waiting(w->peer) > AHEAD_SIZE;
+}
+
+/* A large table goes to a worker that has none of it a few shards at a time: the loop must not be
+ * busy with it for long, nor the whole lie in memory. Until it has them all, nothing is sent while
+ * it is behind: shards that it has change meanwhile, and would be sent again and again. */
+static shoal_status send_shards(struct master_worker *w, uint32_t table, uint32_t shards,
+                                uint64_t *version)
+{
+    shoal_status st = SHOAL_OK;
+    uint32_t lacks = 0;
+
+    for (uint32_t s = 0; s < shards; s++)
+        lacks += version[s] == 0;
+    for (uint32_t s = 0; s < shards && st == SHOAL_OK; s++)
+        st = lacks > 0 && is_behind(w) ? SHOAL_AGAIN : send_rows(w, table, s, &version[s]);
+    return st;
 }
 
 /* All shards of a table; of one that tasks hold, the one that this task does. */
@@ -162,7 +178,6 @@ static shoal_status refresh_table(struct master_worker *w, const struct train_ta
                                   uint32_t table, uint32_t first)
 {
     struct train_table_info info = train_box_table_info(w->master->box, table);
-    shoal_status st = SHOAL_OK;
 
     if (info.held)
         return !spec->holds || spec->hold_table != table
@@ -172,11 +187,7 @@ static shoal_status refresh_table(struct master_worker *w, const struct train_ta
     wire_buf_begin(&w->away->rows);
     if (train_box_pack_factors(w->master->box, table, &w->away->version[first], &w->away->rows))
         return send_packed(w, TRAIN_FACTORS);
-    for (uint32_t s = 0; s < info.shards && st == SHOAL_OK; s++) {
-        uint64_t *version = &w->away->version[first + s];
-        st = *version == 0 && is_behind(w) ? SHOAL_AGAIN : send_rows(w, table, s, version);
-    }
-    return st;
+    return send_shards(w, table, info.shards, &w->away->version[first]);
 }
 
 static bool reads(const struct train_task_spec *spec, uint32_t table)
@@ -206,7 +217,7 @@ shoal_status away_refresh(struct master_worker *w, const struct train_task_spec 
         first += info.shards;
     }
     if (st != SHOAL_OK && st != SHOAL_AGAIN)
-        crew_lose(w);
+        hire_lose(w);
     return st;
 }
 
@@ -227,7 +238,7 @@ static void send_accepted(struct master_worker *w)
     if (accepted->size > 0 && w->peer != NULL &&
         (base_buf_status(accepted) != SHOAL_OK ||
          wire_peer_send(w->peer, TRAIN_ACCEPTED, accepted->data, accepted->size) != SHOAL_OK))
-        return crew_lose(w);
+        return hire_lose(w);
     base_buf_clear(accepted);
 }
 
@@ -236,12 +247,15 @@ static shoal_status import(struct master_worker *w, const struct train_ended *en
                            const void *bytes, size_t size)
 {
     struct train_accepted accepted = {{ended->executor, ended->epoch}, ended->number};
-    shoal_status st = train_box_import(w->master->box, ended->executor, bytes, size, NULL);
+    const struct train_task_spec *sent = master_sent(w->master, ended->executor, ended->number);
+    shoal_status st = SHOAL_E_FORMAT;
 
+    if (sent != NULL && train_box_commit_is(sent, bytes, size))
+        st = train_box_import(w->master->box, ended->executor, bytes, size, NULL);
     if (st == SHOAL_AGAIN)
         return st;
     if (st != SHOAL_OK) {
-        crew_lose(w);
+        hire_lose(w);
         return SHOAL_E_FORMAT;
     }
     base_buf_append(&w->away->accepted, &accepted, sizeof accepted);
@@ -279,7 +293,7 @@ static shoal_status commit(struct master_worker *w, const struct train_ended *en
     if (st != SHOAL_AGAIN)
         return st;
     if (!keep(w, ended, bytes, ended->size)) {
-        crew_lose(w);
+        hire_lose(w);
         return SHOAL_E_NOMEM;
     }
     master_again(w->master);
@@ -294,13 +308,13 @@ void away_commits(struct master_worker *w, const void *bytes, size_t size)
     w->master->stats.commit_bytes += size;
     while (size > 0) {
         if (size < sizeof ended)
-            return crew_lose(w);
+            return hire_lose(w);
         memcpy(&ended, at, sizeof ended);
         at += sizeof ended;
         size -= sizeof ended;
         size_t whole = (ended.size + (size_t)7) / 8 * 8;
         if (whole > size)
-            return crew_lose(w);
+            return hire_lose(w);
         if (commit(w, &ended, at) != SHOAL_OK)
             return;
         at += whole;

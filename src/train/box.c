@@ -42,7 +42,12 @@ uint64_t box_take(struct train_box *box, uint64_t size, uint64_t align)
             return 0;
     } while (!atomic_compare_exchange_weak_explicit(top, &old, at + size, memory_order_relaxed,
                                                     memory_order_relaxed));
-    return back(box, at, size) ? at : 0;
+    if (back(box, at, size))
+        return at;
+    uint64_t end = at + size; /* given back, unless others have taken more since */
+    (void)atomic_compare_exchange_strong_explicit(top, &end, old, memory_order_relaxed,
+                                                  memory_order_relaxed);
+    return 0;
 }
 
 void box_drop(struct train_box *box, uint64_t offset, uint64_t size)

@@ -7,9 +7,9 @@
  * committed again here (train_box_import).
  *
  * How a task's effects become real. Tasks of an executor are numbered 1, 2, ... A task writes the
- * buffers that the executor's committed number does not point to: the other state buffer, the other
- * outbox, the other commit record (all chosen by parity), and the spare buffer of a held shard. One
- * atomic store of the executor's `committed` number then makes all of it real. A process killed
+ * buffers that the executor's committed number does not point to: the other state buffer, an outbox
+ * that is folded, the commit record of its parity, and the spare buffer of a held shard. One atomic
+ * store of the executor's `committed` number then makes all of it real. A process killed
  * before that store has done nothing; after it, everything.
  *
  * How increments reach tables. A committed outbox is folded into the shards by whoever needs them
@@ -177,6 +177,8 @@ SHOAL_MUST_USE shoal_status train_box_put_executor(struct train_box *box, uint32
 void train_box_pack_commit(const struct train_box *box, uint32_t executor, struct base_buf *out);
 SHOAL_MUST_USE shoal_status train_box_import(struct train_box *box, uint32_t executor,
                                              const void *bytes, size_t size, shoal_err *err);
+/* Whether the bytes are of this task, and no other one's. They may be any bytes. */
+bool train_box_commit_is(const struct train_task_spec *spec, const void *bytes, size_t size);
 /* Rows of a shard changed since `version` (0: all), with the shard's version now; and the same put
  * into another box. Tracking of changed rows is on from the first call. 0: the shard was locked,
  * nothing was appended; try later. What comes twice or late does nothing; a gap between versions is

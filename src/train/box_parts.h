@@ -317,12 +317,6 @@ void box_factor_add(const struct shard_view *v, const struct factor_view *f);
 /* Writes rows that others may be reading. */
 void box_rows_write(float *to, const float *from, uint64_t count);
 
-/* ---- carry.c ---- */
-struct box_outbox *box_outbox_of(const struct train_box *box, uint32_t executor, uint64_t number);
-bool box_factors_check(const char *bytes, uint64_t size, const struct box_table *t);
-/* Away: the copy has the executor's increments up to this task, as home has. */
-void box_homed(const struct shard_view *v, uint32_t executor, uint64_t number);
-
 /* ---- task.c ---- */
 /* As train_task_begin, on any storage and without making tables fresh. */
 shoal_status box_task_begin(struct train_box *box, struct shoal_task *task,

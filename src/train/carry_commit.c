@@ -5,10 +5,8 @@
  * it before anything changes and makes it real as if the task had run there.
  *
  * Rows are added to their shards straight from the message, without an outbox between, where a shard
- * is free and nothing of the same executor waits there. The shards are locked first, what cannot be
- * locked goes into the outbox; then the commit becomes real; then the rows are added. The driver alone
- * does that: who dies on the way takes the box along. Bulk synchronous jobs fold in an order, so theirs
- * wait in the outbox.
+ * is free and nothing of the same executor waits there: locked first, added after the commit is real.
+ * The rest goes into the outbox. Why that is safe is in docs/design/0007.
  *
  * Tests: tests/unit/train/test_carry.c, tests/fuzz/fuzz_train_import.c. */
 #include "train/carry_parts.h"
@@ -100,7 +98,8 @@ static uint32_t parts_pack(struct train_box *box, const struct box_outbox *outbo
     return parts;
 }
 
-struct box_outbox *box_outbox_of(const struct train_box *box, uint32_t executor, uint64_t number)
+struct box_outbox *carry_outbox_find(const struct train_box *box, uint32_t executor,
+                                     uint64_t number)
 {
     for (uint32_t i = 0; i < 2; i++) {
         struct box_outbox *outbox = &box->executors[executor].outbox[i];
@@ -130,7 +129,7 @@ void train_box_pack_commit(const struct train_box *box, uint32_t executor, struc
         base_buf_append(out, v->data[box_current(box, v->shard)],
                         (size_t)v->rows * v->width * sizeof(float));
     }
-    struct box_outbox *outbox = c->adds ? box_outbox_of(box, executor, number) : NULL;
+    struct box_outbox *outbox = c->adds ? carry_outbox_find(box, executor, number) : NULL;
     struct box_list *lists = outbox != NULL ? box_outbox_lists(box, outbox) : NULL;
     if (lists != NULL)
         head.parts = parts_pack((struct train_box *)box, outbox, lists, number, out);
@@ -148,7 +147,7 @@ struct commit_view {
     bool straight; /* rows and nothing else, which may go to their shards without an outbox */
 };
 
-bool box_factors_check(const char *bytes, uint64_t size, const struct box_table *t)
+bool carry_factors_check(const char *bytes, uint64_t size, const struct box_table *t)
 {
     while (size > 0) {
         if (size < sizeof(struct box_factor))
@@ -194,7 +193,7 @@ static const char *part_take(const struct train_box *box, struct carry_reader *r
     if (part->kind != PART_FACTORS)
         return NULL;
     const char *at = carry_take(r, part->count);
-    return at != NULL && box_factors_check(at, part->count, t) ? at : NULL;
+    return at != NULL && carry_factors_check(at, part->count, t) ? at : NULL;
 }
 
 static bool commit_check(const struct train_box *box, uint32_t executor, struct carry_reader *r,
@@ -237,6 +236,20 @@ static bool commit_check(const struct train_box *box, uint32_t executor, struct 
     return r->at != NULL && r->left == 0 && (h->adds || head.parts == 0);
 }
 
+bool train_box_commit_is(const struct train_task_spec *spec, const void *bytes, size_t size)
+{
+    struct carry_reader r = {bytes, size};
+    struct commit_head head;
+    struct carry_record h;
+    const char *result;
+
+    return carry_get(&r, &head, sizeof head) && head.executor == spec->executor &&
+           carry_record_get(&r, &h, &result) && h.number == spec->number && h.fn == spec->fn &&
+           h.clock == spec->clock && (h.ends_clock != 0) == spec->ends_clock &&
+           (h.holds != 0) == spec->holds &&
+           (!spec->holds || (h.hold_table == spec->hold_table && h.hold_shard == spec->hold_shard));
+}
+
 static void rows_import(shoal_task *task, uint32_t shard, uint64_t count, const char *bytes)
 {
     size_t width = task->box->shards[shard].width, one = width * sizeof(float);
@@ -259,11 +272,11 @@ static void rows_import(shoal_task *task, uint32_t shard, uint64_t count, const 
     }
 }
 
-/* Whether the increments of a part wait in the outbox. The others' shards are locked for them. */
-static bool in_outbox(const shoal_task *task, uint32_t shard)
+/* Whether parts_import has locked the shard: a lock names who has it, and an import has no other. */
+static bool is_taken(const struct train_box *box, uint32_t shard)
 {
-    return task->lists != NULL && atomic_load_explicit(&task->lists[shard].touched,
-                                                       memory_order_relaxed) == task->spec.number;
+    return atomic_load_explicit(&box->shards[shard].shard->lock, memory_order_relaxed) ==
+           box->worker + 1;
 }
 
 static bool is_straight(const struct part_head *part, const char *bytes)
@@ -304,7 +317,7 @@ static void parts_fold(shoal_task *task, const struct commit_view *c, bool commi
     for (uint32_t i = 0; c->straight && i < c->part_count && carry_get(&r, &part, sizeof part);
          i++) {
         const char *bytes = part_take(box, &r, &part);
-        if (!is_straight(&part, bytes) || in_outbox(task, part.index))
+        if (!is_straight(&part, bytes) || !is_taken(box, part.index))
             continue;
         const uint32_t *row = (const uint32_t *)(const void *)bytes;
         if (committed)

@@ -15,7 +15,7 @@
  * Unlike rows, factors fit one version of the copy only; the receiver checks it shard by shard.
  *
  * Tests: tests/unit/train/test_carry_factors.c. */
-#include "train/box_parts.h"
+#include "train/carry_parts.h"
 
 #include "base/err.h"
 #include <string.h>
@@ -89,7 +89,7 @@ static bool fold_pack(struct train_box *box, const struct box_table *t, uint32_t
                       struct base_buf *out)
 {
     uint64_t number = atomic_load(&box->shards[t->first_shard].folded[executor]);
-    const struct box_outbox *outbox = box_outbox_of(box, executor, number);
+    const struct box_outbox *outbox = carry_outbox_find(box, executor, number);
     struct factors_fold fold = {.number = number, .executor = executor};
     const char *bytes = outbox != NULL ? factors_find(box, t, outbox, number, &fold.size) : NULL;
 
@@ -179,7 +179,7 @@ static bool factors_check(const struct train_box *box, const char *bytes, size_t
         at += sizeof fold;
         if (fold.executor >= box->executor_count || (i > 0 && fold.executor <= last) ||
             fold.size == 0 || fold.size > (size_t)(end - at) ||
-            !box_factors_check(at, fold.size, m->table))
+            !carry_factors_check(at, fold.size, m->table))
             return false;
         last = fold.executor;
         at += fold.size;
@@ -198,7 +198,7 @@ static void shard_add(const struct factors_view *m, const struct shard_view *v)
         uint64_t next = 0;
         while (box_factor_next(bytes, fold.size, m->table->rows, &next, &f))
             box_factor_add(v, &f);
-        box_homed(v, fold.executor, fold.number);
+        carry_rows_include(v, fold.executor, fold.number);
     }
 }
 

@@ -1,5 +1,5 @@
-/* carry_parts.h - what carry.c, carry_commit.c and carry_rows.c share: reading with bounds, and the
- * record of a task. Private to them. */
+/* carry_parts.h - what the carry files share: reading with bounds, the record of a task, and what one
+ * has for the others. Private to them. */
 #ifndef TRAIN_CARRY_PARTS_H
 #define TRAIN_CARRY_PARTS_H
 
@@ -89,5 +89,16 @@ struct carry_record {
 void carry_record_pack(const struct box_commit *c, uint64_t number, struct base_buf *out);
 /* False: there is none, or it makes no sense. */
 bool carry_record_get(struct carry_reader *r, struct carry_record *out, const char **out_result);
+
+/* ---- carry_commit.c ---- */
+/* The outbox with this task's increments; NULL: none has them. */
+struct box_outbox *carry_outbox_find(const struct train_box *box, uint32_t executor,
+                                     uint64_t number);
+/* Whether outer products for the table make sense. */
+bool carry_factors_check(const char *bytes, uint64_t size, const struct box_table *t);
+
+/* ---- carry_rows.c ---- */
+/* Away: the copy has the executor's increments up to this task, as home has. */
+void carry_rows_include(const struct shard_view *v, uint32_t executor, uint64_t number);
 
 #endif

@@ -195,7 +195,7 @@ static bool rows_check(const struct train_box *box, struct carry_reader *r, stru
     return true;
 }
 
-void box_homed(const struct shard_view *v, uint32_t executor, uint64_t number)
+void carry_rows_include(const struct shard_view *v, uint32_t executor, uint64_t number)
 {
     if (atomic_load_explicit(&v->folded[executor], memory_order_relaxed) < number)
         atomic_store_explicit(&v->folded[executor], number, memory_order_release);
@@ -215,7 +215,7 @@ static void rows_put(const struct rows_view *m)
     }
     for (uint32_t i = 0; i < m->head.folded; i++) {
         struct folded_entry entry = folded_at(m, i);
-        box_homed(v, entry.executor, entry.number);
+        carry_rows_include(v, entry.executor, entry.number);
     }
 }
 

@@ -8,7 +8,9 @@
  *
  * Tasks to a worker of this machine that are sent at one time go as one message, and word of their
  * ends comes back likewise. How long a worker keeps word back depends on whether any worker has too
- * little to do (train_box_set_hungry, worker.c). */
+ * little to do (train_box_set_hungry, worker.c).
+ *
+ * Tests: tests/unit/train/test_master*.c, test_slow_worker.c. */
 #include "train/master_parts.h"
 
 #include "base/assert.h"
@@ -31,7 +33,7 @@ static void flush(struct master_worker *w)
     w->order_count = 0;
     if (size > 0 && w->peer != NULL &&
         wire_peer_send(w->peer, TRAIN_TASK, w->order, size) != SHOAL_OK)
-        crew_lose(w);
+        hire_lose(w);
 }
 
 /* One elsewhere gets its rows and tasks in turn, see away.c. */
@@ -40,7 +42,7 @@ bool crew_order(struct master_worker *w, const struct train_order *order)
     if (w->away != NULL) {
         if (wire_peer_send(w->peer, TRAIN_TASK, order, sizeof *order) == SHOAL_OK)
             return true;
-        crew_lose(w);
+        hire_lose(w);
         return false;
     }
     if (w->order_count == ORDERS_MAX)
@@ -50,20 +52,12 @@ bool crew_order(struct master_worker *w, const struct train_order *order)
 }
 
 /* Whether some worker has fewer tasks than threads. One that is alone knows that itself. */
-static bool is_hungry(struct train_master *m)
+static bool is_hungry(const struct train_master *m)
 {
-    bool hungry = false;
-
-    if (m->crew_count < 2)
-        return false;
-    for (uint32_t i = 0; i < m->crew_count; i++)
-        m->crew[i]->out = 0;
-    for (uint32_t i = 0; i < m->executor_count; i++)
-        if (m->executor[i].worker != TRAIN_NOBODY)
-            m->crew[m->executor[i].worker]->out += m->executor[i].sent - m->executor[i].done;
-    for (uint32_t i = 0; i < m->crew_count; i++)
-        hungry = hungry || (m->crew[i]->state == CREW_UP && m->crew[i]->out < m->crew[i]->threads);
-    return hungry;
+    for (uint32_t i = 0; i < m->crew_count && m->crew_count > 1; i++)
+        if (m->crew[i]->state == CREW_UP && m->crew[i]->out < m->crew[i]->threads)
+            return true;
+    return false;
 }
 
 void crew_flush(struct train_master *m)
@@ -77,7 +71,7 @@ void crew_send(struct master_worker *w, uint16_t kind, const void *bytes, size_t
 {
     flush(w); /* what was said before it comes before it */
     if (w->peer != NULL && wire_peer_send(w->peer, kind, bytes, size) != SHOAL_OK)
-        crew_lose(w);
+        hire_lose(w);
 }
 
 /* ---- executors come and go ---- */
@@ -91,6 +85,7 @@ static void adopt(struct train_master *m, uint32_t executor)
     shoal_assert(e->worker == TRAIN_NOBODY);
     e->worker = e->target;
     w->executors++;
+    w->out += e->sent - e->done; /* committed, and the application waits for tables */
     if (w->away != NULL)
         away_adopt(w, &unit);
     else
@@ -104,12 +99,14 @@ void crew_let_go(struct train_master *m, uint32_t executor)
     struct master_executor *e = &m->executor[executor];
 
     m->crew[e->worker]->executors--;
+    m->crew[e->worker]->out -= e->sent - e->done;
     e->worker = TRAIN_NOBODY;
     e->releasing = false;
     master_collect(m, executor);
     master_unsend(m, executor);
     e->pausing = true;
     e->gated = false;
+    e->released_done = e->done;
     e->released_ns = env_now_ns(m->env);
     if (e->target != TRAIN_NOBODY && m->crew[e->target]->state == CREW_UP)
         adopt(m, executor);
@@ -231,7 +228,7 @@ static void hear_failed(struct master_worker *w, const struct train_failed *fail
 
     if (w->away != NULL &&
         (failed->executor >= m->executor_count || m->executor[failed->executor].worker != w->index))
-        return crew_lose(w);
+        return hire_lose(w);
     w->master->stats.violations += failed->violations;
     base_err(&err, (shoal_status)failed->code, "%.*s", (int)sizeof failed->message - 1,
              failed->message);
@@ -254,17 +251,18 @@ static void worker_message(void *ctx, struct wire_peer *peer, uint16_t kind, con
         hear_ended(w, bytes, size / sizeof(struct train_ended));
     } else if (kind == TRAIN_COMMIT && w->away != NULL) {
         away_commits(w, bytes, size);
-    } else if (kind == TRAIN_RELEASED && size == sizeof(struct train_unit))
+    } else if (kind == TRAIN_RELEASED && size == sizeof(struct train_unit)) {
         hear_released(w, bytes);
-    else if (kind == TRAIN_FAILED && size == sizeof(struct train_failed))
+    } else if (kind == TRAIN_FAILED && size == sizeof(struct train_failed)) {
         hear_failed(w, bytes);
-    else if (kind == TRAIN_LEAVE && size == 0)
-        crew_quit(w);
-    else
-        crew_lose(w);
+    } else if (kind == TRAIN_LEAVE && size == 0) {
+        hire_quit(w);
+    } else {
+        hire_lose(w);
+    }
     master_pump(m);
     if (w->state == CREW_LEAVING)
-        crew_check_leaving(w);
+        hire_check_leaving(w);
     master_check_end(m);
 }
 
@@ -275,7 +273,7 @@ static void worker_closed(void *ctx, struct wire_peer *peer, const shoal_err *wh
     (void)peer;
     (void)why;
     w->peer = NULL;
-    crew_lose(w);
+    hire_lose(w);
 }
 
 static const struct wire_peer_ops WORKER_OPS = {NULL, worker_message, worker_closed};

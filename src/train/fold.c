@@ -14,7 +14,8 @@
  * After a kill undo_step == step says that the step had begun: what it changed is put back and the
  * fold goes on from `step` (train_box_repair), bit for bit as if nothing had happened. At the end
  * the shard's number for the executor goes up, which makes the fold done. Steps are counted for as
- * long as the box lives, so an old slot never looks good.
+ * long as the box lives, so an old slot never looks good. Increments that come in a message are added
+ * by the driver without steps: with it goes the box.
  *
  * What is pending. Before a commit the shards that it touches are marked: a bit for the executor,
  * then `marked` goes up. The folder takes the bit away first and looks then, so that no mark is
@@ -538,6 +539,17 @@ static uint64_t outbox_wants(const struct train_box *box, const struct shard_vie
     return number;
 }
 
+/* Whether one of the executor's outboxes has something for the shard that is not folded. */
+static bool outboxes_want(const struct train_box *box, const struct shard_view *v,
+                          uint32_t executor)
+{
+    const struct box_executor *e = &box->executors[executor];
+    struct box_list *lists;
+
+    return outbox_wants(box, v, executor, &e->outbox[0], &lists) != 0 ||
+           outbox_wants(box, v, executor, &e->outbox[1], &lists) != 0;
+}
+
 /* Folds the executor's outboxes of clocks below `clock_end`, in order. */
 static bool fold_executor(struct train_box *box, const struct shard_view *v, uint32_t executor,
                           uint64_t clock_end)
@@ -561,7 +573,7 @@ static bool fold_executor(struct train_box *box, const struct shard_view *v, uin
     return true;
 }
 
-/* Calls for the executors whose bits are set, in order. */
+/* Walks over the executors whose bits are set, in order. */
 struct bits_walk {
     uint64_t bits;
     uint32_t word, words;
@@ -587,15 +599,12 @@ static struct bits_walk bits_begin(const struct train_box *box)
 /* Takes the executor's bit away unless something is left: SHOAL_OK, SHOAL_END or killed. */
 static shoal_status bit_clear(struct train_box *box, const struct shard_view *v, uint32_t executor)
 {
-    struct box_executor *e = &box->executors[executor];
     uint64_t bit = UINT64_C(1) << (executor % 64);
-    struct box_list *lists;
 
     atomic_fetch_and(&v->bits[executor / 64], ~bit);
     if (box_crash(box))
         return SHOAL_E_CANCELLED;
-    if (outbox_wants(box, v, executor, &e->outbox[0], &lists) == 0 &&
-        outbox_wants(box, v, executor, &e->outbox[1], &lists) == 0)
+    if (!outboxes_want(box, v, executor))
         return SHOAL_OK;
     atomic_fetch_or(&v->bits[executor / 64], bit);
     return SHOAL_END;
@@ -818,19 +827,15 @@ bool train_box_settled(const struct train_box *box)
 bool box_fold_take(struct train_box *box, uint32_t shard, uint32_t executor)
 {
     const struct shard_view *v = &box->shards[shard];
-    const struct box_executor *e = &box->executors[executor];
-    struct box_list *lists;
 
-    if (box->bulk || box->crash != NULL || !box_lock(box, v->shard))
+    if (box->bulk || !box_lock(box, v->shard))
         return false;
-    if (outbox_wants(box, v, executor, &e->outbox[0], &lists) == 0 &&
-        outbox_wants(box, v, executor, &e->outbox[1], &lists) == 0)
+    if (!outboxes_want(box, v, executor))
         return true;
     box_unlock(v->shard);
     return false;
 }
 
-/* Without undo: who imports is the driver, and with it goes the box. */
 void box_fold_rows(struct train_box *box, uint32_t shard, uint32_t executor, uint64_t number,
                    const uint32_t *row, const float *x, uint64_t count)
 {

@@ -3,7 +3,9 @@
  * A worker is a process that has proven the key and joined. Children of the driver share its memory;
  * others are on another machine; one may be inside the driver's process. A child that ends is
  * replaced while more are wanted than there are. What an ended one had begun is sent to others
- * (crew.c), after its death is certain. */
+ * (crew.c), after its death is certain.
+ *
+ * Tests: tests/unit/train/test_master*.c, test_job.c. */
 #include "train/master_parts.h"
 
 #include "base/assert.h"
@@ -135,7 +137,7 @@ static void lose_inside(struct master_worker *w)
 }
 
 /* A child's death is certain when it has been reaped; one from elsewhere is fenced by its epochs. */
-void crew_lose(struct master_worker *w)
+void hire_lose(struct master_worker *w)
 {
     if (w->child != NULL) {
         env_child_kill(w->child);
@@ -152,13 +154,13 @@ void crew_lose(struct master_worker *w)
 
 static void overdue(void *ctx)
 {
-    crew_lose(ctx);
+    hire_lose(ctx);
 }
 
 static void watch(struct master_worker *w, uint64_t delay_ns)
 {
     if (env_timer_start(w->master->loop, &w->overdue, delay_ns, overdue, w) != SHOAL_OK)
-        crew_lose(w);
+        hire_lose(w);
 }
 
 /* ---- joining ---- */
@@ -232,7 +234,7 @@ static void welcome(struct master_worker *w)
     m->failed_starts = 0;
     m->stats.workers = crew_count_up(m);
     if (set_up(w) != SHOAL_OK)
-        return crew_lose(w);
+        return hire_lose(w);
     if (m->started)
         crew_spread(m);
     else if (crew_count_up(m) >= m->wanted + (m->opts.inside > 0))
@@ -407,7 +409,7 @@ static shoal_status start_inside(struct train_master *m, shoal_err *err)
 /* ---- how many ---- */
 
 /* A leaving worker that has nothing left may go. */
-void crew_check_leaving(struct master_worker *w)
+void hire_check_leaving(struct master_worker *w)
 {
     if (w->state != CREW_LEAVING || w->executors > 0 || w->told_to_stop)
         return;
@@ -423,7 +425,7 @@ static void leave(struct master_worker *w)
     w->master->stats.workers = crew_count_up(w->master);
     watch(w, LEAVE_NS);
     crew_spread(w->master);
-    crew_check_leaving(w);
+    hire_check_leaving(w);
 }
 
 static uint32_t count_staying(const struct train_master *m)
@@ -461,7 +463,7 @@ static void match_wanted(struct train_master *m)
 
 /* It asked for that itself: where it was a child, another one is wanted in its place, and is started
  * before it has gone, since it may be the only one. */
-void crew_quit(struct master_worker *w)
+void hire_quit(struct master_worker *w)
 {
     leave(w);
     if (!w->master->finished)
@@ -491,7 +493,7 @@ shoal_status train_master_drain(struct train_master *m, uint32_t worker, shoal_e
 {
     if (worker > 0 && worker <= m->crew_count && m->crew[worker - 1]->state == CREW_LEAVING &&
         m->crew[worker - 1]->inside == NULL) {
-        crew_lose(m->crew[worker - 1]);
+        hire_lose(m->crew[worker - 1]);
         return SHOAL_OK;
     }
     if (worker == 0 || worker > m->crew_count || m->crew[worker - 1]->state != CREW_UP)
@@ -506,7 +508,7 @@ shoal_status train_master_drain(struct train_master *m, uint32_t worker, shoal_e
 
 /* ---- life ---- */
 
-shoal_status crew_start(struct train_master *m, shoal_err *err)
+shoal_status hire_start(struct train_master *m, shoal_err *err)
 {
     shoal_status st = wire_server_new(m->loop, m->opts.address, &m->key, &m->wire, accepted,
                                       refused, m, &m->server, err);
@@ -519,7 +521,7 @@ shoal_status crew_start(struct train_master *m, shoal_err *err)
     return st;
 }
 
-bool crew_empty(const struct train_master *m)
+bool hire_empty(const struct train_master *m)
 {
     for (uint32_t i = 0; i < m->crew_count; i++)
         if (m->crew[i]->state != CREW_FREE)
@@ -527,7 +529,7 @@ bool crew_empty(const struct train_master *m)
     return true;
 }
 
-void crew_stop(struct train_master *m)
+void hire_stop(struct train_master *m)
 {
     for (uint32_t i = 0; i < m->crew_count; i++) {
         struct master_worker *w = m->crew[i];
@@ -535,7 +537,7 @@ void crew_stop(struct train_master *m)
             continue;
         w->told_to_stop = true;
         if (w->state == CREW_STARTING)
-            crew_lose(w);
+            hire_lose(w);
         else
             crew_send(w, TRAIN_STOP, NULL, 0);
         if (w->state != CREW_FREE)
@@ -543,7 +545,7 @@ void crew_stop(struct train_master *m)
     }
 }
 
-void crew_free(struct train_master *m)
+void hire_free(struct train_master *m)
 {
     while (m->guests != NULL) {
         wire_peer_close(m->guests->peer);

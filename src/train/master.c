@@ -164,21 +164,39 @@ void master_unsend(struct train_master *m, uint32_t executor)
             hold_leave(m, task_at(e, e->sent));
 }
 
+const struct train_task_spec *master_sent(const struct train_master *m, uint32_t executor,
+                                          uint64_t number)
+{
+    const struct master_executor *e = &m->executor[executor];
+
+    return number > e->done && number <= e->sent ? task_at(e, number) : NULL;
+}
+
 /* ---- sending ---- */
 
 /* Whether it has no task whose clock has come: it rests, wherever it is. */
 static bool is_gated(const struct train_master *m, const struct master_executor *e)
 {
-    return e->sent == e->dispatched ||
-           task_at(e, e->sent + 1)->clock > m->closed + m->opts.staleness;
+    return e->sent == e->done && (e->sent == e->dispatched ||
+                                  task_at(e, e->sent + 1)->clock > m->closed + m->opts.staleness);
+}
+
+/* A pause begins when there is something to do. */
+static void watch_gate(struct train_master *m, struct master_executor *e)
+{
+    bool gated = is_gated(m, e);
+
+    if (e->pausing && e->gated && !gated && e->done == e->released_done)
+        e->released_ns = env_now_ns(m->env);
+    e->gated = gated;
 }
 
 static void pump_executor(struct train_master *m, struct master_executor *e)
 {
+    watch_gate(m, e);
     if (e->worker == TRAIN_NOBODY || e->releasing || m->finished)
         return;
     struct master_worker *w = m->crew[e->worker];
-    e->gated = e->gated || is_gated(m, e);
     while (e->sent < e->dispatched && e->sent < e->done + AHEAD_MAX && w->peer != NULL) {
         struct train_order order = {e->epoch, 0, m->closed, *task_at(e, e->sent + 1)};
         if (order.spec.clock > m->closed + m->opts.staleness ||
@@ -195,9 +213,7 @@ static void pump_executor(struct train_master *m, struct master_executor *e)
         }
         if (!crew_order(w, &order))
             break;
-        if (e->pausing && e->gated)
-            e->released_ns = env_now_ns(m->env);
-        e->gated = false;
+        w->out++;
         if (e->sent++ == e->done)
             e->waiting_ns = env_now_ns(m->env);
         if (order.spec.holds)
@@ -253,8 +269,12 @@ static bool hear(struct train_master *m, struct master_executor *e, const struct
     shoal_status st = m->opts.app->done(&m->driver, &done, &err);
     if (st == SHOAL_AGAIN)
         return false;
-    shoal_assert(e->sent >= c->number);
+    shoal_assert(e->sent >= c->number && c->number == e->done + 1);
     e->done = c->number;
+    if (e->worker != TRAIN_NOBODY) {
+        shoal_assert(m->crew[e->worker]->out > 0);
+        m->crew[e->worker]->out--;
+    }
     e->waiting_ns = env_now_ns(m->env);
     if (task_at(e, e->done)->holds)
         hold_leave(m, task_at(e, e->done));
@@ -357,8 +377,8 @@ void master_check_end(struct train_master *m)
     }
     if (!m->finished || (out > 0 && m->status == SHOAL_OK))
         return;
-    if (m->status == SHOAL_OK && !crew_empty(m)) {
-        crew_stop(m);
+    if (m->status == SHOAL_OK && !hire_empty(m)) {
+        hire_stop(m);
         return; /* comes back as they leave */
     }
     if (m->status == SHOAL_OK && train_box_fold(m->box) == SHOAL_AGAIN) {
@@ -461,7 +481,7 @@ shoal_status train_master_new(struct env_loop *loop, const struct train_master_o
     if (st == SHOAL_OK && m->status != SHOAL_OK)
         st = m->status;
     if (st == SHOAL_OK)
-        st = crew_start(m, err);
+        st = hire_start(m, err);
     if (st != SHOAL_OK) {
         train_master_free(m);
         return st;
@@ -480,7 +500,7 @@ void train_master_free(struct train_master *m)
     env_timer_stop(&m->balance);
     env_timer_stop(&m->settle);
     env_timer_stop(&m->again);
-    crew_free(m);
+    hire_free(m);
     saver_free(m->saver);
     for (uint32_t i = 0; m->executor != NULL && i < m->executor_count; i++)
         base_free(alloc, m->executor[i].queue);

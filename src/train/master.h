@@ -77,7 +77,7 @@ struct train_stats {
     uint64_t commit_bytes, row_bytes;
     uint64_t moves, max_pause_ns;
     uint32_t workers, workers_lost, executors;
-    uint64_t run_ns, wait_ns; /* of tasks, all together */
+    uint64_t run_ns, wait_ns; /* of tasks, and of threads before them, all together */
     uint64_t stale[TRAIN_STALE_MAX];
     uint64_t refused;      /* strangers at the door */
     uint64_t checked;      /* looks of the witness (witness.h) */

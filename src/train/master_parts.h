@@ -1,6 +1,6 @@
-/* master_parts.h - what the files of the master share: master.c (tasks), crew.c (who does
- * what), hire.c (workers that come and go), away.c (workers on other machines), driver.c (the application's hand), saver.c and saved.c
- * (checkpoints). */
+/* master_parts.h - what the files of the master share: master.c (tasks), crew.c (who does what),
+ * hire.c (workers that come and go), away.c (workers on other machines), driver.c (the application's
+ * hand), saver.c and saved.c (checkpoints). */
 #ifndef TRAIN_MASTER_PARTS_H
 #define TRAIN_MASTER_PARTS_H
 
@@ -25,14 +25,15 @@ struct master_executor {
     bool marked;     /* in the master's list of those to be pumped */
     bool waiting;    /* to be pumped again later: tables were locked */
     bool pausing;    /* has been released and has not run since */
-    bool gated;      /* and had nothing that it might have run */
+    bool gated;      /* nothing is out, and no task's clock has come */
     uint64_t dispatched, sent, done;
     uint64_t ended;                /* clocks it has ended */
     struct train_task_spec *queue; /* tasks done + 1 .. dispatched, at number % capacity */
     size_t capacity;
-    double cost_ns;      /* of a task, smoothed; 0: not known */
-    uint64_t waiting_ns; /* since when its worker has had the first task that is out */
-    uint64_t released_ns;
+    double cost_ns;         /* of a task, smoothed; 0: not known */
+    uint64_t waiting_ns;    /* since when its worker has had the first task that is out */
+    uint64_t released_ns;   /* or since when it has had something to do, if later */
+    uint64_t released_done; /* `done` when it was released */
 };
 
 enum crew_state { CREW_FREE, CREW_STARTING, CREW_UP, CREW_LEAVING };
@@ -43,9 +44,9 @@ struct master_worker {
     uint32_t index;
     enum crew_state state;
     struct wire_peer *peer;      /* NULL: has not joined, or is lost */
-    struct env_child *child;     /* NULL: came from elsewhere, or is */
+    struct env_child *child;     /* NULL: from elsewhere, or inside */
     struct train_worker *inside; /* this process's own */
-    bool home;
+    bool home;                   /* shares the driver's memory */
     bool told_to_stop;
     uint32_t threads, executors;
     int64_t pid;
@@ -54,7 +55,7 @@ struct master_worker {
     uint64_t busy_ns, busy_since_ns;
     double busy;
     struct master_away *away; /* NULL: of this machine */
-    uint64_t out;             /* tasks it has, as of the last look at who has nothing to do */
+    uint64_t out;             /* tasks it has: sent to it and not heard of */
     uint32_t order_count;     /* of orders that wait for the next message */
     struct train_order order[ORDERS_MAX];
 };
@@ -118,7 +119,7 @@ struct train_master {
     uint64_t made_ns, rate_ns, rate_units; /* units at rate_ns */
 };
 
-/* Anything after the first failure is not told. */
+/* master.c and driver.c. Anything after the first failure is not told. */
 void master_fail(struct train_master *m, shoal_status status, const shoal_err *err);
 /* Ends the job when nothing is left to do. */
 void master_check_end(struct train_master *m);
@@ -128,21 +129,33 @@ void master_mark(struct train_master *m, uint32_t executor);
 void master_pump(struct train_master *m); /* sends what may be sent */
 /* What was sent to the executor's worker and is not committed will be sent again, elsewhere. */
 void master_unsend(struct train_master *m, uint32_t executor);
+/* The task of this number that its worker has and of which nobody has heard; NULL: there is none. */
+const struct train_task_spec *master_sent(const struct train_master *m, uint32_t executor,
+                                          uint64_t number);
+/* Starts the timer after which what found something locked is tried again. */
+void master_again(struct train_master *m);
 /* Hears of all that the executor has committed. */
 void master_collect(struct train_master *m, uint32_t executor);
 SHOAL_MUST_USE shoal_status master_queue(struct train_master *m, const shoal_dispatch *task,
                                          shoal_err *err);
 
-SHOAL_MUST_USE shoal_status crew_start(struct train_master *m, shoal_err *err);
-void crew_stop(struct train_master *m); /* tells all to go */
-void crew_free(struct train_master *m);
+/* hire.c */
+SHOAL_MUST_USE shoal_status hire_start(struct train_master *m, shoal_err *err);
+void hire_stop(struct train_master *m); /* tells all to go */
+void hire_free(struct train_master *m);
+bool hire_empty(const struct train_master *m);
+void hire_lose(struct master_worker *w); /* it is of no more use: kills what is left of it */
+/* A leaving worker that has nothing left may go. */
+void hire_check_leaving(struct master_worker *w);
+/* It asked to leave itself: where it was a child, another one is wanted in its place, and is started
+ * before it has gone, since it may be the only one. */
+void hire_quit(struct master_worker *w);
+
+/* crew.c */
 void crew_spread(struct train_master *m); /* moves executors to where they should be */
-bool crew_empty(const struct train_master *m);
-void crew_lose(struct master_worker *w); /* it is of no more use: kills what is left of it */
 void crew_ended(struct master_worker *w, const struct train_ended *ended); /* books a task's end */
 /* Word about an executor that is at another worker by now is old. */
 bool crew_current(const struct master_worker *w, uint32_t executor, uint32_t epoch);
-
 /* Gives a task to a worker, with others in one message: the next one to it, or crew_flush. False: the
  * worker is of no more use. */
 bool crew_order(struct master_worker *w, const struct train_order *order);
@@ -153,11 +166,6 @@ void crew_listen(struct master_worker *w); /* its messages are heard from here o
 void crew_let_go(struct train_master *m, uint32_t executor);
 uint32_t crew_count_up(const struct train_master *m);
 void crew_look(void *ctx); /* at the spread of work; starts its timer again */
-/* A leaving worker that has nothing left may go. */
-void crew_check_leaving(struct master_worker *w);
-/* It asked to leave itself: where it was a child, another one is wanted in its place, and is started
- * before it has gone, since it may be the only one. */
-void crew_quit(struct master_worker *w);
 
 /* away.c: workers with a box of their own. Failures lose the worker. */
 SHOAL_MUST_USE shoal_status away_new(struct master_worker *w);
@@ -171,7 +179,5 @@ void away_commits(struct master_worker *w, const void *bytes, size_t size);
 /* Whether a task may be sent while the one before it is still out. */
 bool away_may_follow(const struct train_master *m, const struct train_task_spec *spec);
 void away_retry(struct train_master *m); /* commits that found something locked */
-/* Starts the timer after which what found something locked is tried again. */
-void master_again(struct train_master *m);
 
 #endif

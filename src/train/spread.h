@@ -8,8 +8,9 @@ enum { TRAIN_NOBODY = UINT32_MAX };
 
 struct train_place {
     uint32_t worker; /* index into the workers; TRAIN_NOBODY: none yet */
-    double cost; /* of a clock's work, as measured where it was last; 0: not known. One that goes
-                      * from a slow worker to a fast one leaves with what it is expected to be there */
+    /* Of a clock's work, as measured where it was last; 0: not known. One that goes from a slow
+     * worker to a fast one leaves with what it is expected to be there. */
+    double cost;
 };
 
 /* Changes `place[].worker` so that no worker's load (cost by threads) is far above the mean, with few

@@ -14,7 +14,10 @@
  * of lower clocks go first. When there are none, the worker waits, for up to one part in PATIENCE of
  * the time that it worked: where workers are about as fast as each other this keeps them together, and
  * nearly all reads as fresh as in a bulk synchronous job; what is left over is for the unforeseen.
- * A task that finds a shard locked is tried again after a pause that doubles. */
+ * A task that finds a shard locked is tried again after a pause that doubles. Both count as waiting
+ * (`wait_ns` of what is told of a task).
+ *
+ * Tests: tests/unit/train/test_master*.c, test_slow_worker.c. */
 #include "train/worker.h"
 
 #include "base/assert.h"
@@ -32,13 +35,14 @@ enum {
     ITEMS_MAX = 64,           /* tasks in a visit */
     TRIES_MAX = 64            /* to begin a task, before it goes back */
 };
-/* Of work in a visit: about as much, at least where threads have enough to do, and as much when some
- * have not. */
-static const uint64_t VISIT_NS = 4000 * 1000, VISIT_MIN_NS = 1000 * 1000,
-                      VISIT_SHORT_NS = 200 * 1000;
-enum { PATIENCE = 33 };
-static const uint64_t PATIENCE_STEP_NS = 50 * 1000, PATIENCE_MAX_NS = 20 * 1000 * 1000;
-static const uint64_t PAUSE_MIN_NS = 50 * 1000, PAUSE_MAX_NS = 2000 * 1000;
+static const uint64_t VISIT_NS = 4000 * 1000;      /* of work in a visit */
+static const uint64_t VISIT_MIN_NS = 1000 * 1000;  /* elsewhere; below this none is cut further */
+static const uint64_t VISIT_SHORT_NS = 200 * 1000; /* while some thread has nothing to do */
+enum { PATIENCE = 33 }; /* one part in so many of the time worked may be waited for others */
+static const uint64_t PATIENCE_STEP_NS = 50 * 1000;       /* between looks at the others */
+static const uint64_t PATIENCE_MAX_NS = 20 * 1000 * 1000; /* that may be saved up */
+static const uint64_t PAUSE_MIN_NS = 50 * 1000;           /* before a locked shard is tried again */
+static const uint64_t PAUSE_MAX_NS = 2000 * 1000;         /* after many in a row */
 
 struct seat {
     bool here, busy, listed; /* adopted; in a visit; in the ready list */
@@ -57,6 +61,7 @@ struct seat {
 
 struct item {
     struct train_task_spec spec;
+    uint64_t tried_ns; /* when it was tried first, in an earlier visit; 0: in none */
     struct train_ended ended;
     shoal_status status; /* SHOAL_END: not tried; SHOAL_AGAIN: a shard was locked */
     bool violated;       /* it failed because of a broken rule */
@@ -95,6 +100,8 @@ struct train_worker {
     struct env_timer retry, patience;
     uint64_t patient_ns;        /* that it may yet wait for others */
     uint64_t waiting_ns;        /* since when it waits; 0: it does not */
+    uint32_t waiting_threads;   /* that have nothing to do meanwhile */
+    uint64_t waited_ns;         /* by all threads, that the driver has not been told of */
     struct train_desk *lookout; /* the loop's */
     uint64_t pause_ns;
     bool away;       /* has a box of its own */
@@ -152,7 +159,7 @@ static shoal_status run_task(struct train_worker *w, uint32_t thread, struct ite
     }
     st = train_task_commit(task, err);
     item->ended.begun_ns = begun;
-    item->ended.wait_ns = begun - started;
+    item->ended.wait_ns = begun - (item->tried_ns > 0 ? item->tried_ns : started);
     item->ended.run_ns = env_now_ns(w->env) - begun;
     item->ended.stale = (uint32_t)stale;
     return st;
@@ -348,8 +355,8 @@ static void take_back(struct train_worker *w, struct visit *v, struct item *item
     w->patient_ns += item->ended.run_ns / w->opts.threads / PATIENCE;
     if (w->patient_ns > PATIENCE_MAX_NS)
         w->patient_ns = PATIENCE_MAX_NS;
-    if (seat->tried_ns > 0 && item->ended.begun_ns > seat->tried_ns)
-        item->ended.wait_ns = item->ended.begun_ns - seat->tried_ns;
+    item->ended.wait_ns += w->waited_ns; /* here: elsewhere nobody waits for others */
+    w->waited_ns = 0;
     seat->tried_ns = 0;
     item->ended.epoch = seat->epoch;
     if (w->away)
@@ -359,7 +366,7 @@ static void take_back(struct train_worker *w, struct visit *v, struct item *item
 }
 
 /* Waits a little longer each time in a row. */
-static void pause(struct train_worker *w)
+static void wait_for_shards(struct train_worker *w)
 {
     shoal_err err;
 
@@ -410,7 +417,7 @@ static void visited(void *ctx)
     }
     put_idle(w, v);
     if (locked)
-        pause(w);
+        wait_for_shards(w);
     else
         w->pause_ns = PAUSE_MIN_NS;
     schedule(w);
@@ -435,6 +442,7 @@ static uint64_t put(struct train_worker *w, struct visit *v, uint32_t executor)
         v->item[v->count++] = (struct item){
             .spec = seat->queue[i],
             .ended = {.executor = executor, .epoch = seat->epoch, .number = seat->queue[i].number},
+            .tried_ns = i == 0 ? seat->tried_ns : 0,
             .status = SHOAL_END};
         expected += cost_of(seat);
         if (expected >= visit_ns(w))
@@ -476,6 +484,7 @@ static void wait_end(struct train_worker *w)
     uint64_t waited = w->waiting_ns > 0 ? env_now_ns(w->env) - w->waiting_ns : 0;
 
     w->patient_ns -= waited < w->patient_ns ? waited : w->patient_ns;
+    w->waited_ns += waited * w->waiting_threads;
     w->waiting_ns = 0;
 }
 
@@ -485,19 +494,22 @@ static bool is_waiting(struct train_worker *w)
 {
     const struct seat *first = &w->seat[w->ready_first];
 
-    wait_end(w);
     if (w->away || w->patient_ns == 0 || first->queued == 0 ||
         train_desk_stale(w->lookout, first->queue[0].clock) == 0)
         return false;
     if (w->idle_count <= w->opts.threads)
         return true;
+    if (w->patience.place == 0 &&
+        env_timer_start(w->loop, &w->patience, PATIENCE_STEP_NS, look_again, w) != SHOAL_OK)
+        return false;
     w->waiting_ns = env_now_ns(w->env);
-    return w->patience.place != 0 ||
-           env_timer_start(w->loop, &w->patience, PATIENCE_STEP_NS, look_again, w) == SHOAL_OK;
+    w->waiting_threads = w->idle_count - w->opts.threads;
+    return true;
 }
 
 static void schedule(struct train_worker *w)
 {
+    wait_end(w);
     while (w->idle != NULL && w->ready_count > 0 && !w->over && !is_waiting(w)) {
         uint32_t left = share(w);
         struct visit *v = take_idle(w);

@@ -10,8 +10,9 @@
  * nonces. The label and the role differ between the sides, so what one side said proves nothing
  * when it is sent back to it; the nonces are new for each connection, so neither does what was said
  * on another one. The seeds of the frames' checksums come from the same nonces under other labels:
- * frames of another connection, or of the other direction, fail their checksum. That finds mistakes;
- * it does not keep out someone who sits on the line and changes bytes after the handshake.
+ * frames of another connection, or of the other direction, fail their checksum. That finds
+ * mistakes; it does not keep out someone who sits on the line and changes bytes after the
+ * handshake.
  *
  * All three are records of one fixed size. Their first eight bytes, the magic and the version, stay
  * as they are in every version, so that old and new can tell each other. Any thread.

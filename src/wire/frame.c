@@ -114,8 +114,8 @@ static bool head_is_sound(const unsigned char *head, uint64_t seed)
     return size > 0 && size <= WIRE_PAYLOAD_MAX && size % 8 == 0 && wire_get64(head + 8) > 0;
 }
 
-/* How many bytes of the unit at `at`, of which `have` are known, must be known to say more: equal to
- * `have` when it is whole. Each byte is judged once it can be: a wrong first one is enough. */
+/* How many bytes of the unit at `at`, of which `have` are known, must be known to say more: equal
+ * to `have` when it is whole. Each byte is judged once it can be: a wrong first one is enough. */
 static shoal_status extent(struct wire_reader *reader, const char *address, const unsigned char *at,
                            size_t have, size_t *out_size, shoal_err *err)
 {

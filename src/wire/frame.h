@@ -95,8 +95,8 @@ void wire_reader_fini(struct wire_reader *reader);
 SHOAL_MUST_USE shoal_status wire_reader_next(struct wire_reader *reader, const char *address,
                                              const unsigned char **bytes, size_t *size,
                                              struct wire_unit *out, shoal_err *err);
-/* Where the rest of a large unit belongs and how much that is; 0: none is in progress. Bytes that come
- * there are given to wire_reader_next like any others, and are not copied. */
+/* Where the rest of a large unit belongs and how much that is; 0: none is in progress. Bytes that
+ * come there are given to wire_reader_next like any others, and are not copied. */
 size_t wire_reader_room(const struct wire_reader *reader, unsigned char **out_at);
 /* Whether who broke the reader would understand a record of ours as the answer. */
 static inline bool wire_reader_answers(const struct wire_reader *reader)

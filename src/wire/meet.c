@@ -1,10 +1,10 @@
 /* meet.c - the first words of a peer: the handshake of auth.h as a state machine.
  *
- * Records may come twice, or after later ones, or not at all, like everything on a bad network: what
- * the client said last it says again, a copy of what was heard before is known by its bytes and
- * answered as then, and anything else out of turn ends it. The client counts as in when the first
- * frame comes, which only a server that took its proof can seal; until then it sends no frame, so
- * none can overtake the proof. Tests: tests/unit/wire/test_peer.c, test_peer_faults.c. */
+ * Records may come twice, or after later ones, or not at all, like everything on a bad network:
+ * what the client said last it says again, a copy of what was heard before is known by its bytes
+ * and answered as then, and anything else out of turn ends it. The client counts as in when the
+ * first frame comes, which only a server that took its proof can seal; until then it sends no
+ * frame, so none can overtake the proof. Tests: tests/unit/wire/test_peer.c, test_peer_faults.c. */
 #include "base/err.h"
 #include "wire/peer_core.h"
 #include <string.h>

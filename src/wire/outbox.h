@@ -3,7 +3,8 @@
  * Messages are appended to a frame that is open; sealing closes it and gives it its number. Frames
  * lie one behind the other in blocks, so that many of them leave in one call, and a block is used
  * again when all of it is acknowledged. A message that a block cannot take gets one of its own
- * size; one that comes as a buffer leaves its memory here and is not copied. In order in memory, oldest first:
+ * size; one that comes as a buffer leaves its memory here and is not copied. In order in memory,
+ * oldest first:
  *
  *     acknowledged (soon forgotten) | sent | sealed, to be sent | open
  *

@@ -1,30 +1,30 @@
 /* peer.c - one end of a conversation: delivery in order, and signs of life. How it begins is in
  * meet.c.
  *
- * Reliability. Frames are numbered; each tells the highest number up to which all have come from the
- * other side. Acknowledgements ride on frames, or go alone after ACK_FRAMES, ACK_BYTES or ACK_NS.
- * What is not acknowledged is not simply sent again after a while, since on a real stream nothing is
- * ever lost and a busy receiver would be sent more of the same. The sender asks instead: the
- * question carries the last number sent before it, the answer repeats it beside what has come. On a
- * stream the question arrives behind all those frames, so the answer covers them; where it does not,
- * the frames between were lost, and only those are sent again. A lost question or answer is asked
- * again, after twice the time up to AGAIN_MAX_NS.
+ * Reliability. Frames are numbered; each tells the highest number up to which all have come from
+ * the other side. Acknowledgements ride on frames, or go alone after ACK_FRAMES, ACK_BYTES or
+ * ACK_NS. What is not acknowledged is not simply sent again after a while, since on a real stream
+ * nothing is ever lost and a busy receiver would be sent more of the same. The sender asks instead:
+ * the question carries the last number sent before it, the answer repeats it beside what has come.
+ * On a stream the question arrives behind all those frames, so the answer covers them; where it
+ * does not, the frames between were lost, and only those are sent again. A lost question or answer
+ * is asked again, after twice the time up to AGAIN_MAX_NS.
  *
  * Sending. Messages gather in the outbox and leave at the end of the callback in which they were
  * sent (a timer of 0 where that is not ours), or when a block is full. At most QUEUED_MAX bytes lie
  * in the connection's queue; the rest waits in the outbox, which keeps them anyway, and the frame
  * that is still open keeps growing.
  *
- * Signs of life. A timer beats twice in quiet_ms. Beats without a word from the other side are added
- * up, a late beat counts for two at most: a process that was itself stopped for a minute does not
- * blame the others. After quiet_ms of silence every beat asks; after dead_ms it is over. A question
- * waits behind the frame that is being sent, so who is in the middle of receiving one, over a slow
- * line, says a word at every beat without being asked.
+ * Signs of life. A timer beats twice in quiet_ms. Beats without a word from the other side are
+ * added up, a late beat counts for two at most: a process that was itself stopped for a minute does
+ * not blame the others. After quiet_ms of silence every beat asks; after dead_ms it is over. A
+ * question waits behind the frame that is being sent, so who is in the middle of receiving one,
+ * over a slow line, says a word at every beat without being asked.
  *
- * Lifetime. Every callback of the loop is held between enter() and leave(); closing or failing inside
- * marks the peer, and the last leave() reports and frees it. So no function here has to expect its
- * peer to vanish, but after each call to the program it must look at `gone` and `failed`.
- * Tests: tests/unit/wire/test_peer.c, test_peer_faults.c; tests/fuzz/fuzz_wire_peer.c. */
+ * Lifetime. Every callback of the loop is held between enter() and leave(); closing or failing
+ * inside marks the peer, and the last leave() reports and frees it. So no function here has to
+ * expect its peer to vanish, but after each call to the program it must look at `gone` and
+ * `failed`. Tests: tests/unit/wire/test_peer.c, test_peer_faults.c; tests/fuzz/fuzz_wire_peer.c. */
 #include "wire/peer.h"
 #include "base/assert.h"
 #include "base/err.h"

@@ -1,4 +1,5 @@
-/* peer.h - messages between processes that know one key: in order, each exactly once, or not at all.
+/* peer.h - messages between processes that know one key: in order, each exactly once, or not at
+ * all.
  *
  * Nothing that a stranger sends is parsed beyond a hello of fixed size: both sides prove that they
  * know the key (HMAC-SHA-256 over both nonces, the version and the role), then frames flow. A frame
@@ -79,15 +80,15 @@ SHOAL_MUST_USE shoal_status wire_peer_connect(struct env_loop *loop, const char 
                                               struct wire_peer **out_peer, shoal_err *err);
 void wire_peer_set(struct wire_peer *peer, const struct wire_peer_ops *ops, void *ctx);
 const char *wire_peer_address(const struct wire_peer *peer);
-/* A message of up to WIRE_MESSAGE_MAX bytes; small ones of one callback share a frame's system call.
- * SHOAL_E_LIMIT: too much is waiting. A peer that is being closed takes and drops it. */
+/* A message of up to WIRE_MESSAGE_MAX bytes; small ones of one callback share a frame's system
+ * call. SHOAL_E_LIMIT: too much is waiting. A peer that is being closed takes and drops it. */
 SHOAL_MUST_USE shoal_status wire_peer_send(struct wire_peer *peer, uint16_t kind, const void *bytes,
                                            size_t size);
 /* The same from two parts, so that a header and a body need no copy of ours. */
 SHOAL_MUST_USE shoal_status wire_peer_send2(struct wire_peer *peer, uint16_t kind, const void *head,
                                             size_t head_size, const void *body, size_t body_size);
-/* The same from a buffer of env's allocator, whose memory it takes: not a byte is copied. The message
- * is what was appended since wire_buf_begin, which runs again inside, on other memory. */
+/* The same from a buffer of env's allocator, whose memory it takes: not a byte is copied. The
+ * message is what was appended since wire_buf_begin, which runs again inside, on other memory. */
 enum { WIRE_BUF_ROOM = 48 };
 void wire_buf_begin(struct base_buf *buf);
 SHOAL_MUST_USE shoal_status wire_peer_send_buf(struct wire_peer *peer, uint16_t kind,
@@ -98,8 +99,8 @@ struct wire_count {
     uint64_t sent_bytes, received_bytes, sent_messages, received_messages, again;
 };
 struct wire_count wire_peer_count(const struct wire_peer *peer);
-/* Bytes that the other side has not acknowledged, or that are not even sent: who has much to say asks
- * before saying more. */
+/* Bytes that the other side has not acknowledged, or that are not even sent: who has much to say
+ * asks before saying more. */
 size_t wire_peer_waiting(const struct wire_peer *peer);
 
 #endif

@@ -1,9 +1,9 @@
 /* stream.h - bytes between two processes, whatever carries them.
  *
  * A transport is a row: how to listen, to connect, to send. An address names it in front,
- * "tls://10.0.0.5:7000"; without a name it is plain TCP. So who knows where a job listens also knows
- * how to talk to it, and nothing that passes addresses on has to care. A server that listens with
- * one transport takes no other.
+ * "tls://10.0.0.5:7000"; without a name it is plain TCP. So who knows where a job listens also
+ * knows how to talk to it, and nothing that passes addresses on has to care. A server that listens
+ * with one transport takes no other.
  *
  *   tcp   plain, of env/loop.h; also in a simulation (stream.c)
  *   tls   TLS 1.3 over the same, both sides known by the key (tls.c)

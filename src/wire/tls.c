@@ -1,11 +1,11 @@
 /* tls.c - a transport that nobody on the line can read or change: TLS 1.3 from OpenSSL.
  *
- * There are no certificates. Both sides derive a secret from the job's key and use it as an external
- * pre-shared key together with an ephemeral Diffie-Hellman exchange: who does not know the key
- * neither gets in nor can stand in the middle, and who learns it later cannot read what was said
- * before. Nothing is left to choose, so nothing can be talked down: one version, one cipher suite,
- * no tickets, no early data, no session without the secret (a server with a certificate is refused:
- * we trust no issuer). The handshake of auth.h then runs inside, unchanged.
+ * There are no certificates. Both sides derive a secret from the job's key and use it as an
+ * external pre-shared key together with an ephemeral Diffie-Hellman exchange: who does not know the
+ * key neither gets in nor can stand in the middle, and who learns it later cannot read what was
+ * said before. Nothing is left to choose, so nothing can be talked down: one version, one cipher
+ * suite, no tickets, no early data, no session without the secret (a server with a certificate is
+ * refused: we trust no issuer). The handshake of auth.h then runs inside, unchanged.
  *
  * OpenSSL never sees a socket. What env received goes into one memory BIO, what it wants to send is
  * taken out of another after each step; both are empty between steps but for a part of one record.
@@ -265,7 +265,8 @@ static void say_failed(const struct tls_stream *tls, shoal_err *err)
 
 /* --- steps --- */
 
-/* What OpenSSL wants to say goes out. False when there is no memory for it: the stream has a hole. */
+/* What OpenSSL wants to say goes out. False when there is no memory for it: the stream has a
+ * hole. */
 static bool flush(struct tls_stream *tls)
 {
     char *bytes = NULL;

@@ -1,12 +1,12 @@
-/* ucx.c - a transport over UCX, which knows fast networks (InfiniBand, RoCE) that sockets do not use
- * well. In builds with SHOAL_UCX.
+/* ucx.c - a transport over UCX, which knows fast networks (InfiniBand, RoCE) that sockets do not
+ * use well. In builds with SHOAL_UCX.
  *
  * Strangers never meet UCX: its own listener ends the process when it is sent garbage (measured: 46
  * bytes; docs/design/0008). The address of a job is a door of tls.c instead. Behind it, where both
  * sides have shown that they know the key, each tells the other the address of its UCX worker and a
- * random number; then bytes go through UCX as active messages that carry the number of who is meant.
- * The line to the door stays open and says when the other process is gone. What goes through UCX is
- * not encrypted, and the ports that UCX opens for itself are as safe as UCX is.
+ * random number; then bytes go through UCX as active messages that carry the number of who is
+ * meant. The line to the door stays open and says when the other process is gone. What goes through
+ * UCX is not encrypted, and the ports that UCX opens for itself are as safe as UCX is.
  *
  * The library is loaded when an address first asks for it: linked, it would catch signals and read
  * its environment in every process of ours, before main. What it prints is turned off, unless the

@@ -36,7 +36,7 @@ STATUS = {"v": int, "value": float, "progress": float, "units": int, "clocks": i
           "objective": str, "unit": str, "staleness_bound": int, "wanted": int, "units_per_s": float, "uptime_s": float, "history": list,
           "tables": list, "crew": list}
 WORKER = {"worker": int, "state": str, "threads": int, "executors": int, "pid": int, "busy": float, "away": bool,
-          "host": str}
+          "oldest_s": float, "host": str}
 TABLE = {"name": str, "rows": int, "width": int, "shards": int, "held": bool, "bytes": int}
 LISTED = {"pid": int, "name": str, "app": str, "data": str, "state": str, "address": (str, type(None)),
           "status": (dict, type(None))}

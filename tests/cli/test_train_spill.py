@@ -53,6 +53,7 @@ def a_full_disk_is_told(folder, data):
     try:
         result = subprocess.run(words, capture_output=True, text=True, cwd=folder, timeout=60 * SLOW)
     except FileNotFoundError:
+        print("a full disk was not tried: there is no unshare")
         return
     if os.geteuid() != 0 or result.returncode == 77:
         print("a full disk was not tried: a small one cannot be mounted")

@@ -7,24 +7,14 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
 
-from train_jobs import SHOAL, SLOW, check, good, job, problems, shoal, wait_for, workers_up
+from train_jobs import SLOW, check, good, in_own_folder, job, shoal, start, wait_for, workers_up
 
 SOURCE = Path(os.environ["SHOAL_SOURCE_DIR"])
 LIMIT_S = 60 * SLOW
-children = []
-
-
-def start(*words):
-    child = subprocess.Popen([SHOAL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             text=True)
-    children.append(child)
-    return child
 
 
 def end_of(child, status, *texts):
@@ -147,29 +137,13 @@ def prepare():
     Path("points.csv").write_text("".join(f"{(i * 37) % 101},{(i * 61) % 89}\n" for i in range(20000)))
 
 
-def end_all():
-    for child in children:
-        if child.poll() is None:
-            child.kill()
-        child.wait()
-
-
 def main():
     prepare()
-    try:
-        a_job_of_its_own_in_tls()
-        good(*words("plain", 1200))
-        check(Path("secret.shoal").read_bytes() == Path("plain.shoal").read_bytes(), "the models of both differ")
-        tls_is_not_talked_down()
-    finally:
-        end_all()
-    print("\n".join(problems) or "ok")
-    return 1 if problems else 0
+    a_job_of_its_own_in_tls()
+    good(*words("plain", 1200))
+    check(Path("secret.shoal").read_bytes() == Path("plain.shoal").read_bytes(), "the models of both differ")
+    tls_is_not_talked_down()
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        os.environ["XDG_RUNTIME_DIR"] = folder
-        os.chmod(folder, 0o700)
-        sys.exit(main())
+    in_own_folder(main)

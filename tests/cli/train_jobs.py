@@ -3,6 +3,8 @@ import json
 import os
 import signal
 import subprocess
+import sys
+import tempfile
 import time
 
 SHOAL = os.environ["SHOAL_BIN"]
@@ -10,6 +12,7 @@ SLOW = 10 if os.environ.get("SHOAL_SANITIZE") else 1
 FIELDS = ("app objective value seconds load_seconds cpu_s units_per_s units clocks tasks tasks_redone moves "
           "max_pause_ms task_s blocked_s workers workers_lost executors staleness model").split()
 problems = []
+children = []
 
 
 def check(holds, text):
@@ -25,6 +28,36 @@ def good(*words, folder=None):
     result = shoal(*words, cwd=folder)
     check(result.returncode == 0, f"{words}: exit {result.returncode}, {result.stderr}")
     return result.stdout
+
+
+def start(*words):
+    """In the background, until in_own_folder ends."""
+    child = subprocess.Popen([SHOAL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True)
+    children.append(child)
+    return child
+
+
+def end_all():
+    for child in children:
+        if child.poll() is None:
+            child.kill()
+        child.wait()
+
+
+def in_own_folder(test):
+    """Runs a test in a folder that is its own, also for the list of jobs, and exits: by what it gives, or by `problems`."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["XDG_RUNTIME_DIR"] = folder
+        os.chmod(folder, 0o700)
+        try:
+            status = test()
+        finally:
+            end_all()
+    if not status:
+        print("\n".join(problems) or "ok")
+    sys.exit(status or (1 if problems else 0))
 
 
 def job(name):

@@ -7,7 +7,16 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { ROWS_MAX = 200, COLUMNS_MAX = 40, LANES_MAX = 37, ENTRIES_MAX = ROWS_MAX * COLUMNS_MAX };
+#ifndef LINEAR_ROWS /* a test that wants more says so first */
+#define LINEAR_ROWS 200
+#endif
+
+enum {
+    ROWS_MAX = LINEAR_ROWS,
+    COLUMNS_MAX = 40,
+    LANES_MAX = 37,
+    ENTRIES_MAX = ROWS_MAX * COLUMNS_MAX
+};
 
 struct world {
     struct num_linear p;

@@ -353,6 +353,137 @@ static void an_import_waits_for_a_locked_shard_and_loses_nothing(void **state)
     world_end(&home);
 }
 
+/* Two worlds that are alike: tasks of executor 0 run in `source` and are imported to `home`. */
+struct pair {
+    struct world home, source;
+    struct base_buf bytes;
+    uint32_t other; /* a shard besides the first */
+};
+
+static void pair_begin(struct pair *p, const struct segments *s)
+{
+    struct world_opts opts = {.seed = 1, .staleness = 9, .workers = 1};
+
+    world_begin(&p->home, s->env, &s->home, &opts);
+    world_begin(&p->source, s->env, &s->away[0], &opts);
+    base_buf_init(&p->bytes, &base_alloc_libc, 1 << 20);
+    p->other = 1;
+    while (p->home.box->shards[p->other].held)
+        p->other++;
+    assert_true(p->other < p->home.box->shard_count && p->home.box->worker == 0);
+}
+
+static void pair_end(struct pair *p)
+{
+    base_buf_fini(&p->bytes);
+    world_end(&p->source);
+    world_end(&p->home);
+}
+
+static float *pair_row(struct pair *p, uint32_t shard)
+{
+    return p->home.box->shards[shard].data[0];
+}
+
+static _Atomic uint32_t *pair_lock(struct pair *p, uint32_t shard)
+{
+    return &p->home.box->shards[shard].shard->lock;
+}
+
+/* Runs task `n`, which adds 1 to the first row of the first and of the other shard, and leaves the
+ * bytes of its commit. */
+static void pair_run(struct pair *p, uint64_t n)
+{
+    const struct shard_view *other = &p->home.box->shards[p->other];
+    struct train_task_spec spec = {.executor = 0, .number = n};
+    shoal_task *task;
+    float one[64] = {1};
+
+    assert_true(other->width <= 64 && p->home.box->shards[0].width <= 64);
+    assert_int_equal(train_task_begin(p->source.worker[0].desk, 1, NULL, &spec, &task, NULL),
+                     SHOAL_OK);
+    shoal_task_add(task, 0, 0, one);
+    shoal_task_add(task, other->table, other->first, one);
+    assert_int_equal(train_task_commit(task, NULL), SHOAL_OK);
+    base_buf_clear(&p->bytes);
+    train_box_pack_commit(p->source.box, 0, &p->bytes);
+}
+
+static shoal_status pair_import(struct pair *p)
+{
+    return train_box_import(p->home.box, 0, p->bytes.data, p->bytes.size, NULL);
+}
+
+static void an_import_adds_to_free_shards_at_once_and_to_a_locked_one_later(void **state)
+{
+    static struct pair p;
+
+    pair_begin(&p, *state);
+    atomic_store(pair_lock(&p, 0), 99);
+    pair_run(&p, 1);
+    for (int i = 0; i < 2; i++) { /* the second time does nothing */
+        assert_int_equal(pair_import(&p), SHOAL_OK);
+        assert_true(pair_row(&p, 0)[0] == 0 && pair_row(&p, p.other)[0] == 1);
+        assert_int_equal(atomic_load(pair_lock(&p, 0)), 99);
+        assert_int_equal(atomic_load(pair_lock(&p, p.other)), 0);
+    }
+    assert_false(train_box_settled(p.home.box));
+    atomic_store(pair_lock(&p, 0), 0);
+    assert_int_equal(train_box_fold(p.home.box), SHOAL_OK);
+    assert_true(pair_row(&p, 0)[0] == 1 && pair_row(&p, p.other)[0] == 1);
+    assert_true(train_box_settled(p.home.box));
+    pair_end(&p);
+}
+
+/* Adding the second task first would make the shard believe that it has the first one too. */
+static void an_import_does_not_overtake_what_a_shard_has_yet_to_fold_of_the_executor(void **state)
+{
+    static struct pair p;
+
+    pair_begin(&p, *state);
+    atomic_store(pair_lock(&p, 0), 99);
+    pair_run(&p, 1);
+    assert_int_equal(pair_import(&p), SHOAL_OK);
+    atomic_store(pair_lock(&p, 0), 0);
+    pair_run(&p, 2);
+    assert_int_equal(pair_import(&p), SHOAL_OK);
+    assert_int_equal(train_box_fold(p.home.box), SHOAL_OK);
+    assert_true(pair_row(&p, 0)[0] == 2 && pair_row(&p, p.other)[0] == 2);
+    assert_int_equal(atomic_load(&p.home.box->shards[0].folded[0]), 2);
+    assert_int_equal(atomic_load(&p.home.box->shards[p.other].folded[0]), 2);
+    assert_true(train_box_settled(p.home.box));
+    pair_end(&p);
+}
+
+/* What is locked needs an outbox, for which there is no memory. */
+static void an_import_that_fails_gives_back_its_own_locks_and_no_others(void **state)
+{
+    static struct pair p;
+
+    for (int locked = 0; locked < 2; locked++) {
+        pair_begin(&p, *state);
+        uint32_t theirs = locked == 0 ? 0 : p.other, ours = locked == 0 ? p.other : 0;
+        _Atomic uint64_t *top = &p.home.box->head->top;
+        uint64_t taken = atomic_load(top);
+        atomic_store(pair_lock(&p, theirs), 99);
+        pair_run(&p, 1);
+        atomic_store(top, p.home.box->head->size);
+        assert_int_equal(pair_import(&p), SHOAL_E_NOMEM);
+        assert_int_equal(atomic_load(pair_lock(&p, theirs)), 99);
+        assert_int_equal(atomic_load(pair_lock(&p, ours)), 0);
+        assert_true(pair_row(&p, 0)[0] == 0 && pair_row(&p, p.other)[0] == 0);
+        assert_int_equal(train_box_committed(p.home.box, 0), 0);
+        atomic_store(top, taken);
+        assert_int_equal(pair_import(&p), SHOAL_OK);
+        assert_true(pair_row(&p, theirs)[0] == 0 && pair_row(&p, ours)[0] == 1);
+        atomic_store(pair_lock(&p, theirs), 0);
+        assert_int_equal(train_box_fold(p.home.box), SHOAL_OK);
+        assert_true(pair_row(&p, theirs)[0] == 1 && train_box_settled(p.home.box));
+        pair_end(&p);
+        clean_segments(state);
+    }
+}
+
 /* A clock that is open stays invisible also when its commits come before closed ones are folded. */
 static void an_import_of_an_open_clock_is_not_folded_with_a_closed_one(void **state)
 {
@@ -454,6 +585,42 @@ static void increments_that_came_with_the_rows_are_not_folded_again(void **state
     send_tables(&c, a);
     assert_int_equal(train_box_fold(a->box), SHOAL_OK);
     assert_true(train_box_rows(a->box, 0)[0] == 1 && train_box_rows(c.w.box, 0)[0] == 1);
+    base_buf_fini(&bytes);
+    carry_end(&c);
+}
+
+/* A worker that knows the key could say that it ended what it never got. */
+static void a_commit_is_of_the_task_that_was_sent_and_no_other(void **state)
+{
+    static struct carry c;
+    struct world_opts opts = {.seed = 3, .staleness = 2, .workers = 1};
+    const struct train_task_spec spec = {
+        .executor = 0, .number = 1, .fn = 3, .clock = 2, .ends_clock = true};
+    struct base_buf bytes;
+    shoal_task *task;
+
+    carry_begin(&c, *state, &opts);
+    struct away *a = &c.away[0];
+    base_buf_init(&bytes, &base_alloc_libc, 1 << 20);
+    train_box_pack_executor(c.w.box, 0, &bytes);
+    assert_int_equal(train_box_put_executor(a->box, 0, bytes.data, bytes.size, NULL), SHOAL_OK);
+    assert_int_equal(train_task_begin(a->desk, 1, NULL, &spec, &task, NULL), SHOAL_OK);
+    assert_int_equal(train_task_commit(task, NULL), SHOAL_OK);
+    base_buf_clear(&bytes);
+    train_box_pack_commit(a->box, 0, &bytes);
+    assert_true(train_box_commit_is(&spec, bytes.data, bytes.size));
+    for (int i = 0; i < 6; i++) {
+        struct train_task_spec other = spec;
+        other.executor += i == 0;
+        other.number += i == 1;
+        other.fn += i == 2;
+        other.clock += i == 3;
+        other.ends_clock = i != 4;
+        other.holds = i == 5;
+        assert_false(train_box_commit_is(&other, bytes.data, bytes.size));
+    }
+    for (size_t size = 0; size < 40; size++)
+        assert_false(train_box_commit_is(&spec, bytes.data, size));
     base_buf_fini(&bytes);
     carry_end(&c);
 }
@@ -591,6 +758,13 @@ int main(void)
                                clean_segments),
         cmocka_unit_test_setup(an_import_waits_for_a_locked_shard_and_loses_nothing,
                                clean_segments),
+        cmocka_unit_test_setup(an_import_adds_to_free_shards_at_once_and_to_a_locked_one_later,
+                               clean_segments),
+        cmocka_unit_test_setup(
+            an_import_does_not_overtake_what_a_shard_has_yet_to_fold_of_the_executor,
+            clean_segments),
+        cmocka_unit_test_setup(an_import_that_fails_gives_back_its_own_locks_and_no_others,
+                               clean_segments),
         cmocka_unit_test_setup(an_import_of_an_open_clock_is_not_folded_with_a_closed_one,
                                clean_segments),
         cmocka_unit_test_setup(bytes_that_make_no_sense_are_refused_and_change_nothing,
@@ -599,6 +773,7 @@ int main(void)
                                clean_segments),
         cmocka_unit_test_setup(rows_that_come_home_to_a_free_shard_need_no_outbox, clean_segments),
         cmocka_unit_test_setup(word_of_the_import_frees_an_outbox_away, clean_segments),
+        cmocka_unit_test_setup(a_commit_is_of_the_task_that_was_sent_and_no_other, clean_segments),
         cmocka_unit_test_setup(an_outbox_away_is_kept_and_not_seen_until_rows_include_it,
                                clean_segments),
         cmocka_unit_test_setup(a_bulk_synchronous_box_away_shows_nothing_but_rows_from_home,

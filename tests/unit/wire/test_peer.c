@@ -871,31 +871,10 @@ static void a_peer_that_nobody_takes_is_closed(void **state)
 
 static shoal_status meet_and_talk(const struct base_alloc *alloc, void *ctx)
 {
-    struct world *world = world_new(alloc, 3, NULL);
-    shoal_status st = SHOAL_E_NOMEM;
+    static const struct env_sim_net NET = {.delay_mean_s = 1e-3, .duplicate = 0.2, .reorder = 0.3};
+
     (void)ctx;
-    if (world == NULL)
-        return st;
-    const struct env_sim_net net = {.delay_mean_s = 1e-3, .duplicate = 0.2, .reorder = 0.3};
-    env_sim_set_net(world->env, &net);
-    if (world_connect(world, NULL, NULL) != SHOAL_OK)
-        goto out;
-    for (int i = 0; i < 30; i++) {
-        if (world->away.peer != NULL)
-            (void)!side_send(&world->away, i == 7 ? 100000 : 100);
-        if (world->home.peer != NULL)
-            (void)!side_send(&world->home, i == 7 ? 100000 : 100);
-        world_run(world, 0.01);
-    }
-    world_run(world, 15);
-    if (world->home.wrong || world->away.wrong || world->home.closed > 1 || world->away.closed > 1)
-        st = SHOAL_E_INTERNAL;
-    else if (world->away.closed == 0 && world->home.closed == 0 && world->accepted == 1 &&
-             world->home.got == world->away.sent && world->away.got == world->home.sent)
-        st = SHOAL_OK;
-out:
-    world_free(world);
-    return st;
+    return world_meet_and_talk(alloc, "home:0", &NET, 30);
 }
 
 static void talking_survives_every_failed_allocation(void **state)

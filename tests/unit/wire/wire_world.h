@@ -213,6 +213,37 @@ static inline struct world *world_of_two(uint64_t seed, const struct wire_opts *
     return world;
 }
 
+/* A server on `listen` and a client meet on this network and talk for `rounds`, with memory that
+ * may be short at any moment. SHOAL_OK: all arrived; SHOAL_E_NOMEM: not all did, and both sides
+ * know. */
+static inline shoal_status world_meet_and_talk(const struct base_alloc *alloc, const char *listen,
+                                               const struct env_sim_net *net, int rounds)
+{
+    struct world *world = world_at(alloc, 3, listen, NULL);
+    shoal_status st = SHOAL_E_NOMEM;
+    if (world == NULL)
+        return st;
+    env_sim_set_net(world->env, net);
+    if (world_connect(world, NULL, NULL) != SHOAL_OK)
+        goto out;
+    for (int i = 0; i < rounds; i++) {
+        if (world->away.peer != NULL)
+            (void)!side_send(&world->away, i == 7 ? 100000 : 100);
+        if (world->home.peer != NULL)
+            (void)!side_send(&world->home, i == 7 ? 100000 : 100);
+        world_run(world, 0.01);
+    }
+    world_run(world, 15);
+    if (world->home.wrong || world->away.wrong || world->home.closed > 1 || world->away.closed > 1)
+        st = SHOAL_E_INTERNAL;
+    else if (world->away.closed == 0 && world->home.closed == 0 && world->accepted == 1 &&
+             world->home.got == world->away.sent && world->away.got == world->home.sent)
+        st = SHOAL_OK;
+out:
+    world_free(world);
+    return st;
+}
+
 /* --- one who speaks bytes --- */
 
 struct raw {
