@@ -102,7 +102,7 @@ shoal_status loop_real_connect(struct env_loop *base, const char *address, uint6
                                struct env_conn **out_conn, shoal_err *err);
 void loop_real_conn_set(struct env_conn *base, const struct env_conn_ops *ops, void *ctx);
 shoal_status loop_real_conn_send(struct env_conn *base, const void *bytes, size_t size);
-void loop_real_conn_into(struct env_conn *conn, void *bytes, size_t size);
+void loop_real_conn_into(struct env_conn *base, void *bytes, size_t size);
 void loop_real_conn_limit(struct env_conn *conn, size_t bytes_max);
 size_t loop_real_conn_queued(const struct env_conn *conn);
 const char *loop_real_conn_address(const struct env_conn *conn);

@@ -130,23 +130,23 @@ static uint64_t all_groups_left(void)
 
 /* ---- this process ---- */
 
-static uint64_t under_limit(int limit, const char *status, const char *word)
+static uint64_t under_limit(const struct rlimit *most, const char *status, const char *word)
 {
-    struct rlimit most;
-
-    if (getrlimit(limit, &most) != 0 || most.rlim_cur == RLIM_INFINITY)
+    if (most->rlim_cur == RLIM_INFINITY)
         return UINT64_MAX;
     uint64_t used = number_of(status, word) * 1024;
-    return most.rlim_cur > used ? most.rlim_cur - used : 0;
+    return most->rlim_cur > used ? most->rlim_cur - used : 0;
 }
 
 static uint64_t process_left(void)
 {
+    struct rlimit data = {RLIM_INFINITY, RLIM_INFINITY}, addresses = data;
     char status[TEXT_MAX] = "";
 
+    (void)getrlimit(RLIMIT_DATA, &data);
+    (void)getrlimit(RLIMIT_AS, &addresses);
     (void)read_text("/proc/self/status", status);
-    return least(under_limit(RLIMIT_DATA, status, "VmData"),
-                 under_limit(RLIMIT_AS, status, "VmSize"));
+    return least(under_limit(&data, status, "VmData"), under_limit(&addresses, status, "VmSize"));
 }
 
 uint64_t memory_real_left(shoal_env *env, bool own)

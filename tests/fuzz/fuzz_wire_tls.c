@@ -24,7 +24,7 @@ static void accept_peer(void *ctx, struct wire_peer *peer)
 {
     (void)ctx;
     (void)peer;
-    shoal_assert(!"a stranger was let in");
+    base_assert_failed("a stranger was let in", __FILE__, __LINE__);
 }
 
 static void refused(void *ctx, const char *address, const shoal_err *why)
@@ -38,7 +38,7 @@ static void ready(void *ctx, struct wire_peer *peer)
 {
     (void)ctx;
     (void)peer;
-    shoal_assert(!"a stranger was believed");
+    base_assert_failed("a stranger was believed", __FILE__, __LINE__);
 }
 
 static void message(void *ctx, struct wire_peer *peer, uint16_t kind, const void *bytes,
