@@ -11,8 +11,6 @@ from pathlib import Path
 import test_train_tls as jobs
 from train_jobs import check, good, in_own_folder, job, shoal, start, wait_for, workers_up
 
-CLOCKS = 1200
-
 
 def why_not():
     """Why there is no UCX here; None: there is."""
@@ -32,8 +30,8 @@ def strangers_cost_nothing(address):
     jobs.refused(1, "does not know this key", "join", address, "--key", "no.key")
 
 
-def a_job_over_ucx():
-    driver = start(*jobs.words("ucx", CLOCKS, "--listen", "ucx://127.0.0.1:0"))
+def a_job_over_ucx(clocks):
+    driver = start(*jobs.words("ucx", clocks, "--listen", "ucx://127.0.0.1:0"))
     wait_for("a worker over UCX", lambda: len(workers_up("ucx")) == 1)
     address = job("ucx")["address"]
     check(address.startswith("ucx://127.0.0.1:"), f"listed at {address}")
@@ -54,9 +52,9 @@ def main():
     if reason:
         print(f"skipped: {reason}")
         return 77
-    jobs.prepare()
-    a_job_over_ucx()
-    good(*jobs.words("plain", CLOCKS))
+    clocks = jobs.prepare()
+    a_job_over_ucx(clocks)
+    good(*jobs.words("plain", clocks))
     check(Path("ucx.shoal").read_bytes() == Path("plain.shoal").read_bytes(), "the models of both differ")
     return 0
 
