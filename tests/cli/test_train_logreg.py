@@ -7,12 +7,11 @@ import json
 import lzma
 import math
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from train_jobs import FIELDS, SHOAL, SLOW, check, disturb, good, problems
+from train_jobs import FIELDS, check, disturbed_is_the_same, good, problems
 
 DATA = Path(os.environ["SHOAL_DATA"]) / "train" / "libsvm"
 
@@ -33,21 +32,7 @@ def workers_die_come_and_go_and_the_model_is_the_same():
     for field in FIELDS:
         check(field in quiet, f"no field '{field}' in {quiet}")
     check(quiet["app"] == "logreg" and quiet["objective"] == "objective" and quiet["units"] > 0, f"{quiet}")
-    child = subprocess.Popen([SHOAL, *words, "--workers", "2", "--name", "disturbed", "--out", "disturbed.shoal"],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        disturb("disturbed", (3, 1))
-        out, err = child.communicate(timeout=90 * SLOW)
-    finally:
-        child.kill()
-    check(child.returncode == 0, f"disturbed: exit {child.returncode}, {err}")
-    if child.returncode != 0:
-        return
-    disturbed = json.loads(out)
-    check(disturbed["workers_lost"] == 1 and disturbed["moves"] > 0, f"{disturbed}")
-    check(disturbed["tasks"] == quiet["tasks"], f"{disturbed['tasks']} tasks, {quiet['tasks']} when quiet")
-    check(disturbed["value"] == quiet["value"], f"value {disturbed['value']}, {quiet['value']} when quiet")
-    check(Path("quiet.shoal").read_bytes() == Path("disturbed.shoal").read_bytes(), "the models differ")
+    disturbed_is_the_same(words, quiet, (3, 1))
 
 
 def every_loss_learns():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 SHOAL = os.environ["SHOAL_BIN"]
 SLOW = 10 if os.environ.get("SHOAL_SANITIZE") else 1
@@ -93,3 +94,22 @@ def disturb(name, scales):
         result = shoal("scale", name, str(workers))
         check(result.returncode == 0 or job(name) is None, f"scale to {workers}: {result.stderr}")
         wait_for(f"{workers} workers", lambda: job(name) is None or len(workers_up(name)) == workers)
+
+
+def disturbed_is_the_same(words, quiet, scales):
+    """The job of these words, disturbed, ends as the quiet one did whose closing object and quiet.shoal are there."""
+    child = subprocess.Popen([SHOAL, *words, "--workers", "2", "--name", "disturbed", "--out", "disturbed.shoal"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        disturb("disturbed", scales)
+        out, err = child.communicate(timeout=90 * SLOW)
+    finally:
+        child.kill()
+    check(child.returncode == 0, f"disturbed: exit {child.returncode}, {err}")
+    if child.returncode != 0:
+        return
+    disturbed = json.loads(out)
+    check(disturbed["workers_lost"] == 1 and disturbed["moves"] > 0, f"{disturbed}")
+    check(disturbed["tasks"] == quiet["tasks"], f"{disturbed['tasks']} tasks, {quiet['tasks']} when quiet")
+    check(disturbed["value"] == quiet["value"], f"value {disturbed['value']}, {quiet['value']} when quiet")
+    check(Path("quiet.shoal").read_bytes() == Path("disturbed.shoal").read_bytes(), "the models differ")
