@@ -19,7 +19,8 @@
  * Factors: multinomial regression's update, the sum of outer products of a dense vector (classes)
  * and a sparse one (features), 16 of them a task, bulk synchronous, 8 executors on 8 joined
  * workers. Bytes that came from the workers for a clock, what the factors' floats and indices are,
- * what whole tables would be; bytes of rows that went back, and what they would be as factors. */
+ * what whole tables would be; bytes of rows that went back, and what they would be as factors. An
+ * executor that moves may take a table along, so clocks count while none does. */
 #include "train/job.h"
 
 #include "base/assert.h"
@@ -374,14 +375,21 @@ static void measure_bound(uint64_t rows, double seconds)
 
 /* ---- factors ---- */
 
-enum { CLASSES_MAX = 1 << 16, PRESENT = 100, BATCH = 16, FIRST_CLOCKS = 3, CLOCKS = 10 };
+enum {
+    CLASSES_MAX = 1 << 16,
+    PRESENT = 100,
+    BATCH = 16,
+    FIRST_CLOCKS = 3,
+    CLOCKS = 10,
+    MOVED_MAX = 20
+};
 
 struct factors_options {
     uint64_t classes, features, dense;
 };
 struct factors_driver {
     uint64_t ended, clocks; /* clocks: with updates */
-    uint64_t begun;
+    uint64_t begun, moves, again;
 };
 enum { FACTORS_UPDATE, FACTORS_WAIT };
 
@@ -437,6 +445,14 @@ static shoal_status factors_clock(shoal_driver *driver, uint64_t clock, shoal_er
     return st;
 }
 
+static bool has_moved(struct factors_driver *d)
+{
+    uint64_t moves = d->moves;
+
+    d->moves = train_master_stats(running).moves;
+    return d->moves != moves;
+}
+
 static shoal_status factors_start(shoal_driver *driver, shoal_err *err)
 {
     return factors_clock(driver, 0, err);
@@ -450,6 +466,8 @@ static shoal_status factors_done(shoal_driver *driver, const shoal_done *done, s
         return SHOAL_OK;
     d->clocks += d->begun;
     d->begun = d->begun || each_has_one();
+    if (has_moved(d) && d->again++ < MOVED_MAX)
+        d->clocks = 0;
     if (d->clocks == FIRST_CLOCKS)
         before = train_master_stats(running);
     if (d->clocks < FIRST_CLOCKS + CLOCKS)

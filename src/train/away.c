@@ -1,7 +1,8 @@
 /* away.c - workers on other machines, from the driver's side.
  *
  * Such a worker has a box of its own, made from the layout of ours. It is sent an executor's data
- * once, ahead of the move, and its state with the adoption. Before each task it is sent the rows that
+ * once, from before the move on, in pieces as the line takes them, and its state with the adoption; its
+ * tasks wait until all of it has been sent. Before each task it is sent the rows that
  * changed since it was last sent some (all of them at first, in pieces), so what the task reads is as
  * fresh as the driver's box. What it commits comes as bytes and is committed here as if it had run
  * here, in order; the worker is told so. So the truth is always here, and a worker that is lost takes
@@ -16,9 +17,13 @@
 #include <string.h>
 
 enum {
-    PIECE_SIZE = 4 << 20, /* of data in one message */
-    AHEAD_SIZE = 16 << 20 /* of first rows that are on their way */
+    PIECE_SIZE = 4 << 20,  /* of data in one message */
+    AHEAD_SIZE = 16 << 20, /* of data and rows that are on their way */
+    TURN_SIZE = 8 << 20    /* of rows to all, before the loop has to turn */
 };
+static const uint64_t TURN_NS = 100 * 1000; /* it has, after so long */
+
+enum data_state { DATA_NOT_SENT, DATA_QUEUED, DATA_SENT };
 
 /* A commit that found something locked here. */
 struct late_commit {
@@ -29,8 +34,12 @@ struct late_commit {
 };
 
 struct master_away {
-    bool *has_data;    /* (executors) */
-    uint64_t *version; /* (shards of all tables) of the rows sent last */
+    uint8_t *data;   /* (executors) enum data_state */
+    uint32_t *queue; /* (executors) whose data is to be sent, from queue_first around */
+    uint32_t queue_first, queue_count;
+    size_t data_at;        /* of the first one's that has been sent */
+    struct train_own *own; /* (executors) */
+    uint64_t *version;     /* (shards of all tables) of the rows sent last */
     uint64_t
         fresh[SHOAL_TABLES_MAX]; /* state of the box when the table's rows were sent; 0: none */
     struct late_commit *late, **late_end;
@@ -59,9 +68,11 @@ shoal_status away_new(struct master_worker *w)
     away->late_end = &away->late;
     base_buf_init(&away->rows, alloc, WIRE_MESSAGE_MAX + WIRE_BUF_ROOM + 8);
     base_buf_init(&away->accepted, alloc, WIRE_MESSAGE_MAX);
-    away->has_data = base_calloc(alloc, m->executor_count, sizeof *away->has_data);
+    away->data = base_calloc(alloc, m->executor_count, sizeof *away->data);
+    away->queue = base_calloc(alloc, m->executor_count, sizeof *away->queue);
+    away->own = base_calloc(alloc, m->executor_count, sizeof *away->own);
     away->version = base_calloc(alloc, shard_count(m->box) + 1, sizeof *away->version);
-    if (away->has_data == NULL || away->version == NULL) {
+    if (away->data == NULL || away->queue == NULL || away->own == NULL || away->version == NULL) {
         away_free(w);
         return SHOAL_E_NOMEM;
     }
@@ -81,7 +92,9 @@ void away_free(struct master_worker *w)
     }
     base_buf_fini(&w->away->rows);
     base_buf_fini(&w->away->accepted);
-    base_free(alloc, w->away->has_data);
+    base_free(alloc, w->away->data);
+    base_free(alloc, w->away->queue);
+    base_free(alloc, w->away->own);
     base_free(alloc, w->away->version);
     base_free(alloc, w->away);
     w->away = NULL;
@@ -89,30 +102,79 @@ void away_free(struct master_worker *w)
 
 /* ---- executors ---- */
 
+static bool is_behind(const struct master_worker *w)
+{
+    return w->peer != NULL && wire_peer_waiting(w->peer) > AHEAD_SIZE;
+}
+
+/* Takes the first one out of the queue. */
+static void data_end(struct master_away *away, uint32_t executors, enum data_state state)
+{
+    away->data[away->queue[away->queue_first]] = (uint8_t)state;
+    away->queue_first = (away->queue_first + 1) % executors;
+    away->queue_count--;
+    away->data_at = 0;
+}
+
+/* The next piece of the first one's data. False: the worker is of no more use. */
+static bool data_piece(struct master_worker *w)
+{
+    struct master_away *away = w->away;
+    const struct train_master *m = w->master;
+    struct train_piece piece = {.executor = away->queue[away->queue_first],
+                                .offset = away->data_at};
+    const struct master_executor *e = &m->executor[piece.executor];
+    size_t size;
+    const char *data = train_box_data_read(m->box, piece.executor, &size);
+    size_t part = size - away->data_at < PIECE_SIZE ? size - away->data_at : PIECE_SIZE;
+
+    if (away->data_at == 0 && e->target != w->index && e->worker != w->index) {
+        data_end(away, m->executor_count, DATA_NOT_SENT); /* it has been moved on since */
+        return true;
+    }
+    piece.total = size;
+    if (part > 0 && wire_peer_send2(w->peer, TRAIN_DATA, &piece, sizeof piece, data + away->data_at,
+                                    part) != SHOAL_OK) {
+        hire_lose(w);
+        return false;
+    }
+    away->data_at += part;
+    if (away->data_at == size)
+        data_end(away, m->executor_count, DATA_SENT);
+    return true;
+}
+
+/* As much as may be on its way; the rest when that has gone. */
+static void data_pump(struct master_worker *w)
+{
+    while (w->away->queue_count > 0 && w->peer != NULL && !is_behind(w))
+        if (!data_piece(w))
+            return;
+    if (w->away->queue_count > 0)
+        master_again(w->master);
+}
+
 void away_send_data(struct master_worker *w, uint32_t executor)
 {
-    struct train_piece piece = {.executor = executor};
-    size_t size;
-    const char *data = train_box_data_read(w->master->box, executor, &size);
+    struct master_away *away = w->away;
+    uint32_t executors = w->master->executor_count;
 
-    if (w->away->has_data[executor])
+    if (away->data[executor] != DATA_NOT_SENT)
         return;
-    w->away->has_data[executor] = true;
-    piece.total = size;
-    for (size_t at = 0; at < size; at += PIECE_SIZE) {
-        size_t part = size - at < PIECE_SIZE ? size - at : PIECE_SIZE;
-        piece.offset = at;
-        if (w->peer == NULL ||
-            wire_peer_send2(w->peer, TRAIN_DATA, &piece, sizeof piece, data + at, part) != SHOAL_OK)
-            return hire_lose(w);
-    }
+    away->data[executor] = DATA_QUEUED;
+    away->queue[(away->queue_first + away->queue_count++) % executors] = executor;
+    data_pump(w);
 }
 
 void away_adopt(struct master_worker *w, const struct train_unit *unit)
 {
+    uint64_t committed = train_box_committed(w->master->box, unit->executor);
     struct base_buf state;
 
+    w->away->own[unit->executor] = (struct train_own){committed, committed, committed};
     away_send_data(w, unit->executor);
+    if (w->away == NULL)
+        return;
     base_buf_init(&state, env_alloc(w->master->env), WIRE_MESSAGE_MAX - sizeof *unit);
     train_box_pack_executor(w->master->box, unit->executor, &state);
     if (w->peer != NULL && (base_buf_status(&state) != SHOAL_OK ||
@@ -130,9 +192,23 @@ static shoal_status send_packed(struct master_worker *w, uint16_t kind)
     size_t size = w->away->rows.size - WIRE_BUF_ROOM;
     shoal_status st = wire_peer_send_buf(w->peer, kind, &w->away->rows);
 
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK) {
         w->master->stats.row_bytes += size;
+        w->master->turn_bytes += size;
+    }
     return st;
+}
+
+/* Whether so much has been packed that others shall have the loop first. */
+static bool is_turn_over(struct train_master *m)
+{
+    uint64_t now = env_now_ns(m->env);
+
+    if (m->turn_bytes > TURN_SIZE) {
+        m->turn_bytes = 0;
+        m->turn_over_ns = now;
+    }
+    return m->turn_over_ns != 0 && now - m->turn_over_ns < TURN_NS;
 }
 
 static shoal_status send_rows(struct master_worker *w, uint32_t table, uint32_t shard,
@@ -152,24 +228,22 @@ static shoal_status send_rows(struct master_worker *w, uint32_t table, uint32_t 
     return st;
 }
 
-static bool is_behind(const struct master_worker *w)
-{
-    return w->peer != NULL && wire_peer_waiting(w->peer) > AHEAD_SIZE;
-}
-
-/* A large table goes to a worker that has none of it a few shards at a time: the loop must not be
- * busy with it for long, nor the whole lie in memory. Until it has them all, nothing is sent while
- * it is behind: shards that it has change meanwhile, and would be sent again and again. */
+/* A large table goes to a worker that has none of it, or only an old one, a few shards at a time: the
+ * loop must not be busy with it for long, nor the whole lie in memory. Until it has them all, nothing
+ * is sent while it is behind: shards that it has change meanwhile, and would be sent again and again.
+ * Where they do not, between two clocks, that goes for old ones too. */
 static shoal_status send_shards(struct master_worker *w, uint32_t table, uint32_t shards,
                                 uint64_t *version)
 {
     shoal_status st = SHOAL_OK;
-    uint32_t lacks = 0;
+    bool in_parts = w->master->opts.staleness == 0;
 
     for (uint32_t s = 0; s < shards; s++)
-        lacks += version[s] == 0;
+        in_parts = in_parts || version[s] == 0;
     for (uint32_t s = 0; s < shards && st == SHOAL_OK; s++)
-        st = lacks > 0 && is_behind(w) ? SHOAL_AGAIN : send_rows(w, table, s, &version[s]);
+        st = in_parts && (is_behind(w) || is_turn_over(w->master))
+                 ? SHOAL_AGAIN
+                 : send_rows(w, table, s, &version[s]);
     return st;
 }
 
@@ -184,8 +258,11 @@ static shoal_status refresh_table(struct master_worker *w, const struct train_ta
                    ? SHOAL_OK
                    : send_rows(w, table, spec->hold_shard,
                                &w->away->version[first + spec->hold_shard]);
+    if (w->master->opts.staleness == 0 && is_turn_over(w->master))
+        return SHOAL_AGAIN;
     wire_buf_begin(&w->away->rows);
-    if (train_box_pack_factors(w->master->box, table, &w->away->version[first], &w->away->rows))
+    if (train_box_pack_factors(w->master->box, table, &w->away->version[first], w->away->own,
+                               &w->away->rows))
         return send_packed(w, TRAIN_FACTORS);
     return send_shards(w, table, info.shards, &w->away->version[first]);
 }
@@ -195,7 +272,7 @@ static bool reads(const struct train_task_spec *spec, uint32_t table)
     return (spec->unread >> table & 1) == 0;
 }
 
-shoal_status away_refresh(struct master_worker *w, const struct train_task_spec *spec)
+static shoal_status refresh(struct master_worker *w, const struct train_task_spec *spec)
 {
     struct train_box *box = w->master->box;
     uint64_t state = 0;
@@ -218,6 +295,15 @@ shoal_status away_refresh(struct master_worker *w, const struct train_task_spec 
     }
     if (st != SHOAL_OK && st != SHOAL_AGAIN)
         hire_lose(w);
+    return st;
+}
+
+shoal_status away_refresh(struct master_worker *w, const struct train_task_spec *spec)
+{
+    shoal_status st = w->away->data[spec->executor] == DATA_SENT ? refresh(w, spec) : SHOAL_AGAIN;
+
+    if (st == SHOAL_OK)
+        w->away->own[spec->executor].sent = spec->number;
     return st;
 }
 
@@ -259,6 +345,7 @@ static shoal_status import(struct master_worker *w, const struct train_ended *en
         return SHOAL_E_FORMAT;
     }
     base_buf_append(&w->away->accepted, &accepted, sizeof accepted);
+    w->away->own[ended->executor].heard = ended->number;
     w->master->stats.tasks_far++;
     crew_ended(w, ended);
     return w->away != NULL ? SHOAL_OK : SHOAL_E_FORMAT;
@@ -350,7 +437,11 @@ static void retry_worker(struct master_worker *w)
 
 void away_retry(struct train_master *m)
 {
-    for (uint32_t i = 0; i < m->crew_count; i++)
-        if (m->crew[i]->away != NULL && m->crew[i]->away->late != NULL)
-            retry_worker(m->crew[i]);
+    for (uint32_t i = 0; i < m->crew_count; i++) {
+        struct master_worker *w = m->crew[i];
+        if (w->away != NULL && w->away->late != NULL)
+            retry_worker(w);
+        if (w->away != NULL && w->away->queue_count > 0)
+            data_pump(w);
+    }
 }

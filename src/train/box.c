@@ -6,7 +6,8 @@
 #include "base/err.h"
 #include <string.h>
 
-enum { SHARD_BYTES = 1 << 22, SHARDS_CHOSEN_MAX = 64 };
+/* A shard's rows go in one message. */
+enum { SHARD_BYTES = 1 << 22, SHARDS_CHOSEN_MAX = 64, SHARD_BYTES_MAX = 1 << 25 };
 
 /* ---- memory of the segment ---- */
 
@@ -309,6 +310,8 @@ static uint32_t shards_choose(uint64_t rows, uint64_t bytes)
 
     if (shards > SHARDS_CHOSEN_MAX)
         shards = SHARDS_CHOSEN_MAX;
+    if (shards < bytes / SHARD_BYTES_MAX)
+        shards = bytes / SHARD_BYTES_MAX;
     while (rows / (shards > 0 ? shards : 1) >= UINT32_MAX)
         shards = shards > 0 ? 2 * shards : 2;
     return shards == 0 ? 1 : (uint32_t)(shards < rows ? shards : rows);

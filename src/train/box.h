@@ -139,7 +139,8 @@ SHOAL_MUST_USE shoal_status train_task_begin(struct train_desk *desk, uint64_t s
 SHOAL_MUST_USE shoal_status train_task_commit(shoal_task *task, shoal_err *err);
 void train_task_abort(shoal_task *task); /* ends it without effect */
 
-/* Folds what may be folded. SHOAL_AGAIN: some shard was locked by another. */
+/* Folds what may be folded. SHOAL_AGAIN: some shard was locked by another, or the driver has to turn
+ * its loop first; fold on after 100 microseconds. */
 SHOAL_MUST_USE shoal_status train_box_fold(struct train_box *box);
 /* The same; *out_state is another number whenever something has been committed, closed or rewritten
  * since; 0: more may come without that. */
@@ -192,11 +193,17 @@ bool train_box_commit_is(const struct train_task_spec *spec, const void *bytes, 
 void train_box_accepted(struct train_box *box, uint32_t executor, uint64_t number);
 uint64_t train_box_pack_rows(struct train_box *box, uint32_t table, uint32_t shard,
                              uint64_t version, struct base_buf *out);
+/* What the box away ran of an executor itself, by number: it committed the tasks above `since` up to
+ * `heard`, as home knows, and has been sent those up to `sent`. */
+struct train_own {
+    uint64_t since, heard, sent;
+};
 /* Home of a bulk synchronous job: the same for a whole table as the outer products that changed it
- * since `versions` (shards), which are then those of now. False: not possible, or more bytes than the
- * rows; nothing is appended. See carry_factors.c. */
+ * since `versions` (shards), which are then those of now; without those that the receiver still has in
+ * its own outboxes by `own` (executors; NULL: none). False: not possible, or more bytes than the
+ * rows; nothing is appended. Put before the receiver is sent another task. See carry_factors.c. */
 bool train_box_pack_factors(struct train_box *box, uint32_t table, uint64_t *versions,
-                            struct base_buf *out);
+                            const struct train_own *own, struct base_buf *out);
 SHOAL_MUST_USE shoal_status train_box_put_factors(struct train_box *box, const void *bytes,
                                                   size_t size, shoal_err *err);
 SHOAL_MUST_USE shoal_status train_box_put_rows(struct train_box *box, const void *bytes,

@@ -1,5 +1,5 @@
 /* box_parts.h - how a box lies in its segment, and what its files share. Private to src/train/box*.c,
- * fold.c, task.c and carry*.c; everybody else includes box.h.
+ * fold*.c, task.c and carry*.c; everybody else includes box.h.
  *
  * The segment: a head, then whatever was taken from it, one piece after another, by adding to
  * `top`: nothing is ever given back but the pages of outboxes that grew. References are offsets from
@@ -157,6 +157,8 @@ struct train_box {
     uint32_t worker, executor_count, shard_count, table_count;
     bool bulk, away, sealed;
     uint64_t rewrites; /* by the driver, in place */
+    uint64_t folded;   /* the driver: floats that it has added, about */
+    uint64_t rests_ns; /* and since when it adds none, to turn its loop; 0: it may */
     bool (*crash)(void *ctx);
     void *crash_ctx;
     struct box_executor *executors; /* NULL before train_box_executors */
@@ -262,19 +264,22 @@ struct factor_view {
 bool box_factor_next(const char *bytes, uint64_t size, uint64_t rows, uint64_t *at,
                      struct factor_view *out);
 
-/* ---- fold.c ---- */
+/* ---- box_lock.c ---- */
 bool box_lock(struct train_box *box, struct box_shard *shard);
 void box_unlock(struct box_shard *shard);
 /* Completes a change of buffers that became real, forgets one that did not. Under the lock. */
 void box_flip_settle(struct train_box *box, struct box_shard *shard);
 uint32_t box_current(const struct train_box *box, const struct box_shard *shard);
+
+/* ---- fold*.c ---- */
 /* Says that the executor has something for the shard. */
 void box_mark(struct train_box *box, uint32_t shard, uint32_t executor);
 /* SHOAL_OK: nothing that may be folded is left; SHOAL_END: the same, but a commit is on its way;
  * SHOAL_AGAIN: locked; SHOAL_E_CANCELLED: killed. */
 shoal_status box_fold_shard(struct train_box *box, uint32_t shard);
-/* For increments that are in no outbox: locks the shard. False: it is locked, or has to fold another
- * task of the executor's first, or folds in an order (bulk synchronous). */
+/* For increments that are in no outbox, before their commit: locks the shard and marks it. False: it is
+ * locked, or has to fold another task of the executor's first, or folds in an order (bulk
+ * synchronous). */
 bool box_fold_take(struct train_box *box, uint32_t shard, uint32_t executor);
 /* Adds them as the task of that number, and unlocks it. */
 void box_fold_rows(struct train_box *box, uint32_t shard, uint32_t executor, uint64_t number,
@@ -312,8 +317,11 @@ struct fold_parts {
 };
 void box_parts_find(struct train_box *box, const struct shard_view *v, struct box_list *lists,
                     struct fold_parts *out);
-/* Adds a factor to all rows of a shard at once, as a fold does it in steps. */
-void box_factor_add(const struct shard_view *v, const struct factor_view *f);
+/* Rows that are best changed together, while they are in a cache. */
+uint64_t box_block_rows(uint64_t width);
+/* Adds the factors of a list to rows [row, end) of a shard, as a fold does it in steps. */
+void box_factors_add(const struct shard_view *v, const char *bytes, uint64_t size,
+                     uint64_t table_rows, uint64_t row, uint64_t end);
 /* Writes rows that others may be reading. */
 void box_rows_write(float *to, const float *from, uint64_t count);
 

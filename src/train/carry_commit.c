@@ -305,6 +305,8 @@ static void parts_import(shoal_task *task, const struct commit_view *c)
             box_task_factors(task, part.index, bytes, part.count);
         }
     }
+    if (c->straight)
+        atomic_fetch_add(&task->box->head->marks, 1); /* whoever hears of the commit looks */
 }
 
 /* The shards that were taken: adds to them, or lets go of them when nothing was committed. */
@@ -326,8 +328,6 @@ static void parts_fold(shoal_task *task, const struct commit_view *c, bool commi
         else
             box_unlock(box->shards[part.index].shard);
     }
-    if (c->straight && committed)
-        atomic_fetch_add(&box->head->marks, 1);
 }
 
 shoal_status train_box_import(struct train_box *box, uint32_t executor, const void *bytes,

@@ -9,6 +9,11 @@
  * the copy's version are outboxes which are still there and hold factors alone, and they are fewer
  * bytes than the rows, they are packed. In all other cases nothing is, and rows have to be sent.
  *
+ * What the receiver committed itself is not sent to it: it has the same bytes in an outbox of its own,
+ * adds them in their place, and has them for as long as no later task of the executor's has begun
+ * there. So home leaves a fold out only when the receiver ran that task, home has heard of all that it
+ * was sent of the executor since, and none of those made increments.
+ *
  * An outbox may be opened by a task of another process while it is copied. That sets its number to 0
  * first, so bytes count only when the number is the same before and after.
  *
@@ -30,10 +35,10 @@ struct factors_shard {
     uint64_t since, version;
 };
 
-/* Followed by `size` bytes of factors, as in an outbox. */
+/* Followed by `size` bytes of factors, as in an outbox; or by none, when the receiver has them. */
 struct factors_fold {
     uint64_t number, size;
-    uint32_t executor, unused;
+    uint32_t executor, kept;
 };
 
 /* ---- packing ---- */
@@ -85,24 +90,36 @@ static const char *factors_find(struct train_box *box, const struct box_table *t
     return p.factors;
 }
 
+/* Whether the receiver has the task's increments in an outbox of its own. */
+static bool is_kept(const struct train_box *box, const struct train_own *own, uint32_t executor,
+                    uint64_t number)
+{
+    const struct box_outbox *outbox = box->executors[executor].outbox;
+
+    return own != NULL && own[executor].since < number && number <= own[executor].heard &&
+           own[executor].sent == own[executor].heard && atomic_load(&outbox[0].number) <= number &&
+           atomic_load(&outbox[1].number) <= number;
+}
+
 static bool fold_pack(struct train_box *box, const struct box_table *t, uint32_t executor,
-                      struct base_buf *out)
+                      const struct train_own *own, struct base_buf *out)
 {
     uint64_t number = atomic_load(&box->shards[t->first_shard].folded[executor]);
     const struct box_outbox *outbox = carry_outbox_find(box, executor, number);
-    struct factors_fold fold = {.number = number, .executor = executor};
+    struct factors_fold fold = {
+        .number = number, .executor = executor, .kept = is_kept(box, own, executor, number)};
     const char *bytes = outbox != NULL ? factors_find(box, t, outbox, number, &fold.size) : NULL;
 
     if (bytes == NULL)
         return false;
     base_buf_append(out, &fold, sizeof fold);
-    base_buf_append(out, bytes, fold.size);
+    base_buf_append(out, bytes, fold.kept ? 0 : fold.size);
     atomic_thread_fence(memory_order_acquire);
     return atomic_load(&outbox->number) == number;
 }
 
 bool train_box_pack_factors(struct train_box *box, uint32_t table, uint64_t *versions,
-                            struct base_buf *out)
+                            const struct train_own *own, struct base_buf *out)
 {
     if (!box->bulk || box->away || table >= box->table_count || box->table[table].held)
         return false;
@@ -123,8 +140,8 @@ bool train_box_pack_factors(struct train_box *box, uint32_t table, uint64_t *ver
     bool good = true;
     for (uint32_t e = 0; e < box->executor_count && good; e++)
         if (folded_since(&box->shards[t->first_shard], e, versions[0]))
-            good =
-                fold_pack(box, t, e, out) && out->size - start < t->rows * t->width * sizeof(float);
+            good = fold_pack(box, t, e, own, out) &&
+                   out->size - start < t->rows * t->width * sizeof(float);
     if (!good || base_buf_status(out) != SHOAL_OK) {
         out->size = start;
         return false;
@@ -150,8 +167,37 @@ static struct factors_fold fold_next(const char **at, const char **out_bytes)
 
     memcpy(&fold, *at, sizeof fold);
     *out_bytes = *at + sizeof fold;
-    *at += sizeof fold + fold.size;
+    *at += sizeof fold + (fold.kept ? 0 : fold.size);
     return fold;
+}
+
+/* Whether all that it leaves out is here. */
+static bool kept_check(struct train_box *box, const struct factors_view *m)
+{
+    const char *at = m->folds, *bytes;
+
+    for (uint32_t i = 0; i < m->head.folds; i++) {
+        struct factors_fold fold = fold_next(&at, &bytes);
+        uint64_t size = 0;
+        if (!fold.kept)
+            continue;
+        const struct box_outbox *outbox = carry_outbox_find(box, fold.executor, fold.number);
+        if (outbox == NULL || factors_find(box, m->table, outbox, fold.number, &size) == NULL ||
+            size != fold.size)
+            return false;
+    }
+    return true;
+}
+
+/* The factors of its own task, which are here. */
+static const char *kept_find(struct train_box *box, const struct shard_view *v,
+                             const struct factors_fold *fold)
+{
+    struct fold_parts p;
+
+    box_parts_find(box, v,
+                   box_outbox_lists(box, carry_outbox_find(box, fold->executor, fold->number)), &p);
+    return p.factors;
 }
 
 static bool factors_check(const struct train_box *box, const char *bytes, size_t size,
@@ -178,26 +224,41 @@ static bool factors_check(const struct train_box *box, const char *bytes, size_t
         memcpy(&fold, at, sizeof fold);
         at += sizeof fold;
         if (fold.executor >= box->executor_count || (i > 0 && fold.executor <= last) ||
-            fold.size == 0 || fold.size > (size_t)(end - at) ||
-            !carry_factors_check(at, fold.size, m->table))
+            fold.number == 0 || fold.size == 0 || fold.kept > 1)
+            return false;
+        if (!fold.kept &&
+            (fold.size > (size_t)(end - at) || !carry_factors_check(at, fold.size, m->table)))
             return false;
         last = fold.executor;
-        at += fold.size;
+        at += fold.kept ? 0 : fold.size;
     }
     return at == end;
 }
 
-/* Under the lock. */
-static void shard_add(const struct factors_view *m, const struct shard_view *v)
+/* All folds to a few rows, in their order. */
+static void block_add(struct train_box *box, const struct factors_view *m,
+                      const struct shard_view *v, uint64_t row, uint64_t end)
 {
     const char *at = m->folds, *bytes;
 
     for (uint32_t i = 0; i < m->head.folds; i++) {
         struct factors_fold fold = fold_next(&at, &bytes);
-        struct factor_view f;
-        uint64_t next = 0;
-        while (box_factor_next(bytes, fold.size, m->table->rows, &next, &f))
-            box_factor_add(v, &f);
+        box_factors_add(v, fold.kept ? kept_find(box, v, &fold) : bytes, fold.size, m->table->rows,
+                        row, end);
+    }
+}
+
+/* Under the lock. */
+static void shard_add(struct train_box *box, const struct factors_view *m,
+                      const struct shard_view *v)
+{
+    const char *at = m->folds, *bytes;
+    uint64_t each = box_block_rows(v->width);
+
+    for (uint64_t row = 0; row < v->rows; row += each)
+        block_add(box, m, v, row, v->rows - row < each ? v->rows : row + each);
+    for (uint32_t i = 0; i < m->head.folds; i++) {
+        struct factors_fold fold = fold_next(&at, &bytes);
         carry_rows_include(v, fold.executor, fold.number);
     }
 }
@@ -210,6 +271,8 @@ shoal_status train_box_put_factors(struct train_box *box, const void *bytes, siz
 
     if (!factors_check(box, bytes, size, &m))
         return base_err(err, SHOAL_E_FORMAT, "a message of factors does not make sense");
+    if (!kept_check(box, &m))
+        return base_err(err, SHOAL_E_INVAL, "factors without those of a task that is not here");
     for (uint32_t s = 0; s < m.head.shards && st == SHOAL_OK; s++) {
         const struct shard_view *v = &box->shards[m.table->first_shard + s];
         struct factors_shard step;
@@ -222,7 +285,7 @@ shoal_status train_box_put_factors(struct train_box *box, const void *bytes, siz
                           "factors since version %llu for a copy of version %llu",
                           (unsigned long long)step.since, (unsigned long long)version);
         } else if (version < step.version) {
-            shard_add(&m, v);
+            shard_add(box, &m, v);
             atomic_store_explicit(&v->shard->home_version, step.version, memory_order_relaxed);
         }
         box_unlock(v->shard);

@@ -2,13 +2,14 @@
  *
  * An executor moves in four steps: the worker it is at is asked to release it; that worker ends the
  * task it has begun and forgets the ones it has not; the epoch goes up; the new worker adopts it and
- * gets the tasks that are left. Only that executor pauses, and no task is run twice. When a worker
- * dies, its executors skip the first two steps, after the death is certain (the process has been
- * reaped) and the box repaired; see hire.c.
+ * gets the tasks that are left. Only that executor pauses, and no task is run twice. One that rests
+ * moves between workers of this machine in one step (crew_move). When a worker dies, its executors
+ * skip the first two steps, after the death is certain (the process has been reaped) and the box
+ * repaired; see hire.c.
  *
  * Tasks to a worker of this machine that are sent at one time go as one message, and word of their
  * ends comes back likewise. How long a worker keeps word back depends on whether any worker has too
- * little to do (train_box_set_hungry, worker.c).
+ * little to do (train_box_set_hungry, worker_visit.c).
  *
  * Tests: tests/unit/train/test_master*.c, test_slow_worker.c. */
 #include "train/master_parts.h"
@@ -20,9 +21,10 @@
 
 static const uint64_t RATE_NS = 500ull * 1000 * 1000; /* over which a rate is taken */
 /* Load above the mean that is evened out: after workers came or went, at any time (a task's time is
- * noisy on a shared machine), and while one works for less than BUSY of its time, waiting for the
- * others. */
+ * noisy on a shared machine), while one works for less than BUSY of its time, waiting for the
+ * others, and never, where what waits is dealt to whoever has room. */
 static const double SLACK = 1.1, SLACK_LATER = 1.25, SLACK_WAITING = 1.02, BUSY = 0.98;
+static const double SLACK_DEALT = HUGE_VAL;
 
 /* ---- tasks ---- */
 
@@ -84,6 +86,7 @@ static void adopt(struct train_master *m, uint32_t executor)
 
     shoal_assert(e->worker == TRAIN_NOBODY);
     e->worker = e->target;
+    e->told = e->sent;
     w->executors++;
     w->out += e->sent - e->done; /* committed, and the application waits for tables */
     if (w->away != NULL)
@@ -93,14 +96,20 @@ static void adopt(struct train_master *m, uint32_t executor)
     master_mark(m, executor);
 }
 
+static void detach(struct train_master *m, struct master_executor *e)
+{
+    deal_drop(m, e);
+    m->crew[e->worker]->executors--;
+    m->crew[e->worker]->out -= e->sent - e->done;
+    e->worker = TRAIN_NOBODY;
+}
+
 /* It is at no worker now: what it committed is heard of, the rest will be sent again. */
 void crew_let_go(struct train_master *m, uint32_t executor)
 {
     struct master_executor *e = &m->executor[executor];
 
-    m->crew[e->worker]->executors--;
-    m->crew[e->worker]->out -= e->sent - e->done;
-    e->worker = TRAIN_NOBODY;
+    detach(m, e);
     e->releasing = false;
     master_collect(m, executor);
     master_unsend(m, executor);
@@ -117,11 +126,27 @@ static void ask_release(struct train_master *m, uint32_t executor)
     struct master_executor *e = &m->executor[executor];
     struct train_unit unit = {executor, e->epoch};
 
+    deal_drop(m, e);
     e->releasing = true;
     m->stats.moves++;
     if (m->crew[e->target]->away != NULL)
         away_send_data(m->crew[e->target], executor); /* while it still runs where it is */
     crew_send(m->crew[e->worker], TRAIN_RELEASE, &unit, sizeof unit);
+}
+
+/* Nothing is out, so the worker's answer, of an old epoch by then, is not waited for, and the executor
+ * does not pause. */
+void crew_move(struct train_master *m, uint32_t executor, uint32_t worker)
+{
+    struct master_executor *e = &m->executor[executor];
+    struct train_unit unit = {executor, e->epoch};
+
+    shoal_assert(deal_rests(m, e) && m->crew[worker]->home);
+    e->target = worker;
+    m->stats.moves++;
+    crew_send(m->crew[e->worker], TRAIN_RELEASE, &unit, sizeof unit);
+    detach(m, e);
+    adopt(m, executor);
 }
 
 /* Gives every executor its target and sets the moves off. */
@@ -148,6 +173,8 @@ static void spread(struct train_master *m, double slack)
         e->target = m->place[i].worker;
         if (e->worker == TRAIN_NOBODY)
             adopt(m, i);
+        else if (e->worker != e->target && deal_rests(m, e) && m->crew[e->target]->home)
+            crew_move(m, i, e->target);
         else if (e->worker != e->target && !e->releasing)
             ask_release(m, i);
     }
@@ -173,13 +200,19 @@ uint32_t crew_count_up(const struct train_master *m)
     return up;
 }
 
+static double smooth(double cost_ns, uint64_t run_ns)
+{
+    return cost_ns > 0 ? 0.9 * cost_ns + 0.1 * (double)run_ns : (double)(run_ns > 0 ? run_ns : 1);
+}
+
 void crew_ended(struct master_worker *w, const struct train_ended *ended)
 {
     struct train_master *m = w->master;
     struct master_executor *e = &m->executor[ended->executor];
 
-    e->cost_ns = e->cost_ns > 0 ? 0.9 * e->cost_ns + 0.1 * (double)ended->run_ns
-                                : (double)(ended->run_ns > 0 ? ended->run_ns : 1);
+    e->cost_ns = smooth(e->cost_ns, ended->run_ns);
+    w->cost_ns = smooth(w->cost_ns, ended->run_ns);
+    e->told = ended->number;
     m->stats.run_ns += ended->run_ns;
     m->stats.wait_ns += ended->wait_ns;
     m->stats.checked += ended->checked;
@@ -298,13 +331,13 @@ static void take_rate(struct train_master *m, uint64_t now)
 /* Moving an executor to another machine is dear, so that unevenness is borne there. */
 static double slack_now(const struct train_master *m)
 {
-    double slack = SLACK_LATER;
+    double slack = m->dealt ? SLACK_DEALT : SLACK_LATER;
 
     for (uint32_t i = 0; i < m->crew_count; i++) {
         const struct master_worker *w = m->crew[i];
         if (w->away != NULL)
             return SLACK_LATER;
-        if (w->state == CREW_UP && w->busy < BUSY)
+        if (!m->dealt && w->state == CREW_UP && w->busy < BUSY)
             slack = SLACK_WAITING;
     }
     return slack;
@@ -325,6 +358,7 @@ void crew_look(void *ctx)
     }
     take_rate(m, now);
     spread(m, slack_now(m));
+    m->dealt = false;
     if (env_timer_start(m->loop, &m->balance, m->opts.balance_ms * 1000000, crew_look, m) !=
         SHOAL_OK)
         m->opts.balance_ms = 0; /* runs on as it is */

@@ -1,8 +1,6 @@
-/* master.c - the tasks of a job: queued, sent, heard of.
+/* master.c - the tasks of a job: queued, heard of.
  *
- * Each executor has a queue of numbered tasks. A task is sent when its executor is at a worker, at
- * most AHEAD_MAX are out, and its clock's gate is open: all executors have ended the clocks up to
- * c - s - 1. Word of an end (or of a worker's death, or a release) makes the master look into the
+ * Each executor has a queue of numbered tasks, which deal.c sends. Word of an end (or of a worker's death, or a release) makes the master look into the
  * box, which holds the truth, and tell the application of every number committed since. The hooks
  * may dispatch more; those executors are marked and pumped when the hook has returned. */
 #include "train/master_parts.h"
@@ -27,12 +25,6 @@ void master_mark(struct train_master *m, uint32_t executor)
 
 /* ---- the queue ---- */
 
-static struct train_task_spec *task_at(const struct master_executor *e, uint64_t number)
-{
-    shoal_assert(e->capacity > 0);
-    return &e->queue[number % e->capacity];
-}
-
 static bool reserve_queue(struct train_master *m, struct master_executor *e)
 {
     size_t capacity = e->capacity == 0 ? 4 : 2 * e->capacity;
@@ -44,7 +36,7 @@ static bool reserve_queue(struct train_master *m, struct master_executor *e)
     if (queue == NULL)
         return false;
     for (uint64_t number = e->done + 1; number <= e->dispatched; number++)
-        queue[number % capacity] = *task_at(e, number);
+        queue[number % capacity] = *master_task(e, number);
     base_free(env_alloc(m->env), e->queue);
     e->queue = queue;
     e->capacity = capacity;
@@ -66,10 +58,10 @@ static shoal_status check_dispatch(const struct train_master *m, const shoal_dis
         return base_err(err, SHOAL_E_INVAL, "a task cannot hold shard %u of table %u",
                         task->hold_shard, task->hold_table);
     const struct master_executor *e = &m->executor[task->executor];
-    if (e->dispatched > e->done && task->clock < task_at(e, e->dispatched)->clock)
+    if (e->dispatched > e->done && task->clock < master_task(e, e->dispatched)->clock)
         return base_err(err, SHOAL_E_INVAL, "clock %llu after clock %llu on executor %u",
                         (unsigned long long)task->clock,
-                        (unsigned long long)task_at(e, e->dispatched)->clock, task->executor);
+                        (unsigned long long)master_task(e, e->dispatched)->clock, task->executor);
     return SHOAL_OK;
 }
 
@@ -95,7 +87,7 @@ shoal_status master_queue(struct train_master *m, const shoal_dispatch *task, sh
     if (task->arg_size > 0)
         memcpy(spec.arg, task->arg, task->arg_size);
     e->dispatched++;
-    *task_at(e, e->dispatched) = spec;
+    *master_task(e, e->dispatched) = spec;
     master_mark(m, task->executor);
     return SHOAL_OK;
 }
@@ -119,7 +111,7 @@ static struct master_hold *hold_of(const struct train_master *m, const struct tr
 
 /* A shard's lock keeps tasks of this machine apart. One that runs elsewhere works on a copy, so
  * nobody else may be out with the same shard. */
-static bool hold_free(const struct train_master *m, const struct master_executor *e,
+bool master_hold_free(const struct train_master *m, const struct master_executor *e,
                       const struct train_task_spec *spec)
 {
     struct master_hold *hold = hold_of(m, spec);
@@ -130,7 +122,7 @@ static bool hold_free(const struct train_master *m, const struct master_executor
     return false;
 }
 
-static void hold_enter(struct train_master *m, const struct master_executor *e,
+void master_hold_enter(struct train_master *m, const struct master_executor *e,
                        const struct train_task_spec *spec)
 {
     struct master_hold *hold = hold_of(m, spec);
@@ -160,8 +152,8 @@ void master_unsend(struct train_master *m, uint32_t executor)
     struct master_executor *e = &m->executor[executor];
 
     for (uint64_t committed = train_box_committed(m->box, executor); e->sent > committed; e->sent--)
-        if (task_at(e, e->sent)->holds)
-            hold_leave(m, task_at(e, e->sent));
+        if (master_task(e, e->sent)->holds)
+            hold_leave(m, master_task(e, e->sent));
 }
 
 const struct train_task_spec *master_sent(const struct train_master *m, uint32_t executor,
@@ -169,66 +161,7 @@ const struct train_task_spec *master_sent(const struct train_master *m, uint32_t
 {
     const struct master_executor *e = &m->executor[executor];
 
-    return number > e->done && number <= e->sent ? task_at(e, number) : NULL;
-}
-
-/* ---- sending ---- */
-
-/* Whether it has no task whose clock has come: it rests, wherever it is. */
-static bool is_gated(const struct train_master *m, const struct master_executor *e)
-{
-    return e->sent == e->done && (e->sent == e->dispatched ||
-                                  task_at(e, e->sent + 1)->clock > m->closed + m->opts.staleness);
-}
-
-/* A pause begins when there is something to do. */
-static void watch_gate(struct train_master *m, struct master_executor *e)
-{
-    bool gated = is_gated(m, e);
-
-    if (e->pausing && e->gated && !gated && e->done == e->released_done)
-        e->released_ns = env_now_ns(m->env);
-    e->gated = gated;
-}
-
-static void pump_executor(struct train_master *m, struct master_executor *e)
-{
-    watch_gate(m, e);
-    if (e->worker == TRAIN_NOBODY || e->releasing || m->finished)
-        return;
-    struct master_worker *w = m->crew[e->worker];
-    while (e->sent < e->dispatched && e->sent < e->done + AHEAD_MAX && w->peer != NULL) {
-        struct train_order order = {e->epoch, 0, m->closed, *task_at(e, e->sent + 1)};
-        if (order.spec.clock > m->closed + m->opts.staleness ||
-            saver_holds(m->saver, order.spec.clock))
-            break;
-        if (w->away != NULL && e->sent > e->done && !away_may_follow(m, &order.spec))
-            break;
-        if (order.spec.holds && !hold_free(m, e, &order.spec))
-            break;
-        if (w->away != NULL && away_refresh(w, &order.spec) != SHOAL_OK) {
-            e->waiting = true;
-            master_again(m);
-            break;
-        }
-        if (!crew_order(w, &order))
-            break;
-        w->out++;
-        if (e->sent++ == e->done)
-            e->waiting_ns = env_now_ns(m->env);
-        if (order.spec.holds)
-            hold_enter(m, e, &order.spec);
-    }
-}
-
-void master_pump(struct train_master *m)
-{
-    while (m->marked_count > 0 && !m->over) {
-        struct master_executor *e = &m->executor[m->marked[--m->marked_count]];
-        e->marked = false;
-        pump_executor(m, e);
-    }
-    crew_flush(m);
+    return number > e->done && number <= e->sent ? master_task(e, number) : NULL;
 }
 
 /* ---- hearing ---- */
@@ -276,8 +209,8 @@ static bool hear(struct train_master *m, struct master_executor *e, const struct
         m->crew[e->worker]->out--;
     }
     e->waiting_ns = env_now_ns(m->env);
-    if (task_at(e, e->done)->holds)
-        hold_leave(m, task_at(e, e->done));
+    if (master_task(e, e->done)->holds)
+        hold_leave(m, master_task(e, e->done));
     m->stats.tasks++;
     if (st != SHOAL_OK)
         master_fail(m, st, &err);

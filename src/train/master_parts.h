@@ -1,9 +1,10 @@
-/* master_parts.h - what the files of the master share: master.c (tasks), crew.c (who does what),
- * hire.c (workers that come and go), away.c (workers on other machines), driver.c (the application's
- * hand), saver.c and saved.c (checkpoints). */
+/* master_parts.h - what the files of the master share: master.c (tasks), deal.c (which goes to whom),
+ * crew.c (executors between workers), hire.c (workers that come and go), away.c (workers on other
+ * machines), driver.c (the application's hand), saver.c and saved.c (checkpoints). */
 #ifndef TRAIN_MASTER_PARTS_H
 #define TRAIN_MASTER_PARTS_H
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "train/master.h"
 #include "train/protocol.h"
@@ -26,7 +27,9 @@ struct master_executor {
     bool waiting;    /* to be pumped again later: tables were locked */
     bool pausing;    /* has been released and has not run since */
     bool gated;      /* nothing is out, and no task's clock has come */
+    bool listed;     /* in its worker's list, see deal.c */
     uint64_t dispatched, sent, done;
+    uint64_t told;                 /* number of the last task of which its worker has spoken */
     uint64_t ended;                /* clocks it has ended */
     struct train_task_spec *queue; /* tasks done + 1 .. dispatched, at number % capacity */
     size_t capacity;
@@ -34,7 +37,15 @@ struct master_executor {
     uint64_t waiting_ns;    /* since when its worker has had the first task that is out */
     uint64_t released_ns;   /* or since when it has had something to do, if later */
     uint64_t released_done; /* `done` when it was released */
+    struct master_executor *prev, *next; /* when listed */
 };
+
+/* The task of this number, of those in the queue. */
+static inline struct train_task_spec *master_task(const struct master_executor *e, uint64_t number)
+{
+    shoal_assert(e->capacity > 0);
+    return &e->queue[number % e->capacity];
+}
 
 enum crew_state { CREW_FREE, CREW_STARTING, CREW_UP, CREW_LEAVING };
 
@@ -54,9 +65,12 @@ struct master_worker {
     struct env_timer overdue; /* to join, or to leave */
     uint64_t busy_ns, busy_since_ns;
     double busy;
-    struct master_away *away; /* NULL: of this machine */
-    uint64_t out;             /* tasks it has: sent to it and not heard of */
-    uint32_t order_count;     /* of orders that wait for the next message */
+    struct master_away *away;             /* NULL: of this machine */
+    uint64_t out;                         /* tasks it has: sent to it and not heard of */
+    double cost_ns;                       /* of a task there, smoothed; 0: not known */
+    struct master_executor *first, *last; /* that have a task for it, see deal.c */
+    uint32_t listed;
+    uint32_t order_count; /* of orders that wait for the next message */
     struct train_order order[ORDERS_MAX];
 };
 
@@ -106,11 +120,13 @@ struct train_master {
     uint32_t wanted;        /* workers of this machine */
     uint32_t failed_starts; /* in a row */
     bool started;           /* executors have been handed out */
+    bool dealt;             /* workers of this machine had no room, since the last look */
     bool finished;          /* the application has what it wants */
     bool cancelled, over;
     struct train_saver *saver; /* NULL: no checkpoints */
     struct env_timer gather, balance, settle, again;
-    struct train_place *place; /* (executors) scratch of the balance */
+    uint64_t turn_bytes, turn_over_ns; /* of rows for other machines; see away.c */
+    struct train_place *place;         /* (executors) scratch of the balance */
     shoal_status status;
     shoal_err err;
     struct train_stats stats;
@@ -126,7 +142,11 @@ void master_check_end(struct train_master *m);
 void master_cancel(struct train_master *m); /* ends it when the tasks that are out are done */
 /* Puts an executor on the list of those that may have tasks to send. */
 void master_mark(struct train_master *m, uint32_t executor);
-void master_pump(struct train_master *m); /* sends what may be sent */
+/* Whether the task may have the shard that it holds, and that it has. */
+bool master_hold_free(const struct train_master *m, const struct master_executor *e,
+                      const struct train_task_spec *spec);
+void master_hold_enter(struct train_master *m, const struct master_executor *e,
+                       const struct train_task_spec *spec);
 /* What was sent to the executor's worker and is not committed will be sent again, elsewhere. */
 void master_unsend(struct train_master *m, uint32_t executor);
 /* The task of this number that its worker has and of which nobody has heard; NULL: there is none. */
@@ -138,6 +158,13 @@ void master_again(struct train_master *m);
 void master_collect(struct train_master *m, uint32_t executor);
 SHOAL_MUST_USE shoal_status master_queue(struct train_master *m, const shoal_dispatch *task,
                                          shoal_err *err);
+
+/* deal.c */
+void master_pump(struct train_master *m); /* sends what may be sent */
+/* Takes it off its worker's list, if it is there: before it is the worker's no more. */
+void deal_drop(struct train_master *m, struct master_executor *e);
+/* Whether its worker, of this machine, has nothing to do with it and knows that. */
+bool deal_rests(const struct train_master *m, const struct master_executor *e);
 
 /* hire.c */
 SHOAL_MUST_USE shoal_status hire_start(struct train_master *m, shoal_err *err);
@@ -162,6 +189,8 @@ bool crew_order(struct master_worker *w, const struct train_order *order);
 void crew_flush(struct train_master *m);
 void crew_send(struct master_worker *w, uint16_t kind, const void *bytes, size_t size);
 void crew_listen(struct master_worker *w); /* its messages are heard from here on */
+/* Moves an executor that rests (deal_rests) to another worker of this machine, at once. */
+void crew_move(struct train_master *m, uint32_t executor, uint32_t worker);
 /* The executor is at no worker: what it committed is heard of, the rest will be sent again. */
 void crew_let_go(struct train_master *m, uint32_t executor);
 uint32_t crew_count_up(const struct train_master *m);
@@ -170,7 +199,8 @@ void crew_look(void *ctx); /* at the spread of work; starts its timer again */
 /* away.c: workers with a box of their own. Failures lose the worker. */
 SHOAL_MUST_USE shoal_status away_new(struct master_worker *w);
 void away_free(struct master_worker *w);
-void away_send_data(struct master_worker *w, uint32_t executor); /* once; before it must move */
+/* From here on, as the line takes it, and once; before it must move. */
+void away_send_data(struct master_worker *w, uint32_t executor);
 void away_adopt(struct master_worker *w, const struct train_unit *unit);
 /* Sends the rows that a task with this spec must see. SHOAL_AGAIN: tables are locked. */
 SHOAL_MUST_USE shoal_status away_refresh(struct master_worker *w,
@@ -178,6 +208,6 @@ SHOAL_MUST_USE shoal_status away_refresh(struct master_worker *w,
 void away_commits(struct master_worker *w, const void *bytes, size_t size);
 /* Whether a task may be sent while the one before it is still out. */
 bool away_may_follow(const struct train_master *m, const struct train_task_spec *spec);
-void away_retry(struct train_master *m); /* commits that found something locked */
+void away_retry(struct train_master *m); /* commits that found something locked, and data */
 
 #endif

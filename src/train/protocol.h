@@ -65,7 +65,7 @@ struct train_ended {
     uint64_t number;
     uint64_t begun_ns; /* on the worker's clock */
     uint64_t run_ns;   /* of the task, from tables being made fresh to its commit */
-    uint64_t wait_ns;  /* of threads before it: for what was locked, and for others' clocks */
+    uint64_t wait_ns;  /* of threads before it, with nothing to do or for what was locked */
     uint32_t stale;    /* clocks its reads were behind */
     uint32_t checked;  /* executors that the witness looked at */
     uint32_t size;     /* of the commit's bytes that follow; 0 in TRAIN_ENDED */

@@ -195,7 +195,8 @@ static void record_fill(shoal_task *task)
     struct box_commit *c = &task->executor->commit[task->spec.number & 1];
 
     atomic_store_explicit(&c->number, 0, memory_order_relaxed);
-    box_order();
+    atomic_thread_fence(
+        memory_order_release); /* who finds it whole has read none of what follows */
     c->clock = task->spec.clock;
     c->fn = task->spec.fn;
     c->result_size = task->result_size;
@@ -316,7 +317,8 @@ static bool outbox_open(shoal_task *task)
     uint32_t count = box->shard_count, all = count + 2 * box->table_count;
 
     atomic_store_explicit(&outbox->number, 0, memory_order_relaxed);
-    box_order();
+    atomic_thread_fence(
+        memory_order_release); /* for who copies it meanwhile; see carry_factors.c */
     if (atomic_load_explicit(&outbox->lists_at, memory_order_relaxed) == 0) {
         uint64_t at =
             box_take(box, all * sizeof(struct box_list) + count * sizeof(uint32_t), BOX_ALIGN);

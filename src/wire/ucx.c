@@ -14,7 +14,7 @@
  *
  * A server, or a client, has an engine: a UCX context and worker, and its place in the loop (see
  * env/engine.h). UCX works only inside `prepare`. A stream that is closed waits there until what it
- * sent last is out and UCX has let go of it; one whose line is lost first hears what had come.
+ * sent last is out, for LINGER_NS at most, and UCX has let go of it; one whose line is lost first hears what had come.
  * Messages are sent eagerly, so they keep their order. Loop thread only.
  * Tests: tests/unit/wire/test_peer_real.c, tests/cli/test_train_ucx.py. */
 #include "base/assert.h"
@@ -35,6 +35,8 @@ enum {
     INTRO_HEAD = 16, /* size u32, 0 u32, number u64; then the worker's address */
     INTRO_MAX = 4096
 };
+
+static const uint64_t LINGER_NS = 2ull * 1000 * 1000 * 1000;
 
 /* --- the library --- */
 
@@ -122,7 +124,7 @@ struct ucx_stream {
     shoal_err why; /* the line's */
     char address[ADDRESS_SIZE];
     uint64_t timeout_ns;
-    struct env_timer timer; /* a client's patience with the introduction */
+    struct env_timer timer; /* patience with the introduction, or with what was sent last */
     size_t intro_size;
     unsigned char intro[INTRO_MAX]; /* the other side's */
 };
@@ -249,10 +251,20 @@ static void engine_unref(struct ucx_engine *engine)
         engine_free(engine);
 }
 
+static void on_silence(void *ctx)
+{
+    struct ucx_stream *stream = ctx;
+    stream->broken = UCS_ERR_TIMED_OUT;
+}
+
 static void ucx_close(struct wire_stream *base)
 {
     struct ucx_stream *stream = (struct ucx_stream *)base;
     stream->is_gone = true;
+    env_timer_stop(&stream->timer);
+    if (stream->ep != NULL && env_timer_start(stream->engine->loop, &stream->timer, LINGER_NS,
+                                              on_silence, stream) != SHOAL_OK)
+        stream->broken = UCS_ERR_NO_MEMORY;
     engine_unref(stream->engine); /* the rest is the sweep's */
 }
 
@@ -406,12 +418,6 @@ static shoal_status gather(struct ucx_stream *stream, const unsigned char *bytes
     if (whole <= INTRO_HEAD || whole > INTRO_MAX || stream->intro_size > whole)
         return SHOAL_E_FORMAT;
     return stream->intro_size == whole ? SHOAL_OK : SHOAL_AGAIN;
-}
-
-static void on_silence(void *ctx)
-{
-    struct ucx_stream *stream = ctx;
-    stream->broken = UCS_ERR_TIMED_OUT;
 }
 
 static void on_line_opened(void *ctx)

@@ -25,7 +25,7 @@ enum {
 
 struct rotation_options {
     uint64_t clocks;
-    bool clash; /* all want block 0, then 1, in no order, two tasks ahead, and add 1 to it */
+    bool clash; /* all want blocks 0 and 1 in each clock, in no order, two tasks ahead, and add 1 */
 };
 
 struct rotation_driver {
@@ -121,6 +121,11 @@ static shoal_status rotation_plan(shoal_driver *driver, shoal_err *err)
     return st;
 }
 
+static uint64_t rotation_clock(const struct rotation_options *o, uint64_t turn)
+{
+    return o->clash ? turn / 2 : turn;
+}
+
 /* Dispatches the executor's next task if its block is free. */
 static shoal_status rotation_next(shoal_driver *driver, uint32_t e, shoal_err *err)
 {
@@ -132,8 +137,8 @@ static shoal_status rotation_next(shoal_driver *driver, uint32_t e, shoal_err *e
         (!o->clash && d->done[(e + 1) % TURNERS] < clock))
         return SHOAL_OK;
     shoal_dispatch task = {.executor = e,
-                           .clock = clock,
-                           .ends_clock = true,
+                           .clock = rotation_clock(o, clock),
+                           .ends_clock = !o->clash || clock % 2 == 1 || clock + 1 == o->clocks,
                            .holds = true,
                            .hold_shard = (uint32_t)(o->clash ? clock % 2 : (e + clock) % TURNERS),
                            .arg = &clock,
@@ -157,7 +162,7 @@ static shoal_status rotation_done(shoal_driver *driver, const shoal_done *done, 
     struct rotation_driver *d = shoal_driver_state(driver);
     uint32_t e = done->executor;
 
-    if (done->clock != d->done[e])
+    if (done->clock != rotation_clock(o, d->done[e]))
         return base_err(err, SHOAL_E_INTERNAL, "executor %u: clock %llu after %llu", e,
                         (unsigned long long)done->clock, (unsigned long long)d->done[e]);
     d->done[e]++;

@@ -1,4 +1,4 @@
-/* Tests of src/train/box.c, fold.c and task.c together: random jobs under random deaths. */
+/* Tests of src/train/box.c, fold*.c and task.c together: random jobs under random deaths. */
 #include "property.h"
 
 #include "box_world.h"

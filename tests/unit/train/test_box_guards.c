@@ -1,4 +1,4 @@
-/* What a box must not do, one case each: guards of src/train/task.c, fold.c and carry.c that jobs
+/* What a box must not do, one case each: guards of src/train/task.c, fold*.c and carry.c that jobs
  * seldom come to. */
 #include "torture.h"
 

@@ -1,4 +1,4 @@
-/* Tests of src/train/box.c, fold.c and task.c with real processes and SIGKILL at any instruction.
+/* Tests of src/train/box.c, fold*.c and task.c with real processes and SIGKILL at any instruction.
  * ctest: fast timeout=120 */
 #include "property.h"
 #include "torture.h"

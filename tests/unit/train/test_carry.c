@@ -435,6 +435,53 @@ static void an_import_adds_to_free_shards_at_once_and_to_a_locked_one_later(void
     pair_end(&p);
 }
 
+/* What can be seen of an import at any of its moments. */
+struct onlooker {
+    struct pair *pair;
+    uint64_t marks; /* when it began */
+    uint32_t moments;
+    bool unmarked;
+};
+
+static bool look_on(void *ctx)
+{
+    struct onlooker *o = ctx;
+    struct train_box *box = o->pair->home.box;
+    const struct shard_view *v = &box->shards[0];
+
+    if (train_box_committed(box, 0) == 0 || atomic_load(&v->folded[0]) > 0)
+        return false;
+    o->moments++;
+    o->unmarked = o->unmarked || atomic_load(&v->shard->marked) == atomic_load(&v->shard->done) ||
+                  atomic_load(&box->head->marks) == o->marks;
+    return false;
+}
+
+static void who_hears_of_an_import_finds_its_shards_marked_until_they_have_it(void **state)
+{
+    static struct pair p;
+    struct onlooker o = {.pair = &p};
+    struct box_shard *shard;
+
+    pair_begin(&p, *state);
+    shard = p.home.box->shards[0].shard;
+    pair_run(&p, 1);
+    o.marks = atomic_load(&p.home.box->head->marks);
+    p.home.box->crash = look_on;
+    p.home.box->crash_ctx = &o;
+    assert_int_equal(pair_import(&p), SHOAL_OK);
+    p.home.box->crash = NULL;
+    assert_true(o.moments > 0 && !o.unmarked);
+    assert_true(atomic_load(&shard->marked) == atomic_load(&shard->done));
+    box_mark(p.home.box, 0, 1); /* and another, whose outbox may have something */
+    pair_run(&p, 2);
+    assert_int_equal(pair_import(&p), SHOAL_OK);
+    assert_true(atomic_load(&shard->marked) == atomic_load(&shard->done) + 2);
+    assert_int_equal(train_box_fold(p.home.box), SHOAL_OK);
+    assert_true(atomic_load(&shard->marked) == atomic_load(&shard->done));
+    pair_end(&p);
+}
+
 /* Adding the second task first would make the shard believe that it has the first one too. */
 static void an_import_does_not_overtake_what_a_shard_has_yet_to_fold_of_the_executor(void **state)
 {
@@ -764,6 +811,8 @@ int main(void)
             an_import_does_not_overtake_what_a_shard_has_yet_to_fold_of_the_executor,
             clean_segments),
         cmocka_unit_test_setup(an_import_that_fails_gives_back_its_own_locks_and_no_others,
+                               clean_segments),
+        cmocka_unit_test_setup(who_hears_of_an_import_finds_its_shards_marked_until_they_have_it,
                                clean_segments),
         cmocka_unit_test_setup(an_import_of_an_open_clock_is_not_folded_with_a_closed_one,
                                clean_segments),

@@ -13,8 +13,12 @@ struct pair {
     shoal_env *env;
     struct env_shared segment[2];
     struct train_box *home, *away;
-    struct train_desk *desk;
+    struct train_desk *desk, *desk_away;
     uint64_t number[EXECUTORS], version[8];
+    struct train_own own[EXECUTORS]; /* of the box away */
+    bool there[EXECUTORS];           /* it is run away */
+    bool late[EXECUTORS];            /* its last commit has not come home */
+    struct base_buf commit[EXECUTORS];
     uint32_t shards;
     struct base_rand rand;
     struct base_buf bytes;
@@ -28,6 +32,8 @@ static void pair_begin(struct pair *p, uint64_t seed)
     memset(p, 0, sizeof *p);
     base_rand_init(&p->rand, seed, "factors");
     base_buf_init(&p->bytes, &base_alloc_libc, 1 << 24);
+    for (uint32_t e = 0; e < EXECUTORS; e++)
+        base_buf_init(&p->commit[e], &base_alloc_libc, 1 << 20);
     assert_int_equal(shoal_env_sim_new(seed, &p->env, NULL), SHOAL_OK);
     for (int i = 0; i < 2; i++)
         assert_int_equal(env_shared_new(p->env, SEGMENT, &p->segment[i], NULL), SHOAL_OK);
@@ -46,11 +52,15 @@ static void pair_begin(struct pair *p, uint64_t seed)
                                                p->bytes.size, &opts, &p->away, NULL),
                      SHOAL_OK);
     assert_int_equal(train_desk_new(p->home, &p->desk), SHOAL_OK);
+    assert_int_equal(train_desk_new(p->away, &p->desk_away), SHOAL_OK);
 }
 
 static void pair_end(struct pair *p)
 {
     train_desk_free(p->desk);
+    train_desk_free(p->desk_away);
+    for (uint32_t e = 0; e < EXECUTORS; e++)
+        base_buf_fini(&p->commit[e]);
     train_box_free(p->home);
     train_box_free(p->away);
     for (int i = 0; i < 2; i++)
@@ -75,7 +85,7 @@ static void add_factor(struct pair *p, shoal_task *task)
     shoal_task_add_factor(task, 0, u, index, value, count);
 }
 
-/* A task of the executor at home. */
+/* A task of the executor, where it is. What it commits away comes home with come_home. */
 static void run(struct pair *p, uint32_t executor, uint64_t clock, int what)
 {
     struct train_task_spec spec = {
@@ -83,19 +93,54 @@ static void run(struct pair *p, uint32_t executor, uint64_t clock, int what)
     float x[WIDTH] = {1};
     shoal_task *task;
 
-    assert_int_equal(train_task_begin(p->desk, 1, NULL, &spec, &task, NULL), SHOAL_OK);
+    assert_int_equal(
+        train_task_begin(p->there[executor] ? p->desk_away : p->desk, 1, NULL, &spec, &task, NULL),
+        SHOAL_OK);
     if (what == FACTORS)
         for (uint64_t i = 0; i <= base_rand_below(&p->rand, 3); i++)
             add_factor(p, task);
     if (what == SOME_ROWS)
         shoal_task_add(task, 0, base_rand_below(&p->rand, ROWS), x);
     assert_int_equal(train_task_commit(task, NULL), SHOAL_OK);
+    if (!p->there[executor])
+        return;
+    p->own[executor].sent = spec.number;
+    p->late[executor] = true;
+    base_buf_clear(&p->commit[executor]);
+    train_box_pack_commit(p->away, executor, &p->commit[executor]);
+}
+
+static void come_home(struct pair *p, uint32_t executor)
+{
+    if (!p->late[executor])
+        return;
+    assert_int_equal(train_box_import(p->home, executor, p->commit[executor].data,
+                                      p->commit[executor].size, NULL),
+                     SHOAL_OK);
+    p->late[executor] = false;
+    p->own[executor].heard = p->number[executor];
+    train_box_accepted(p->away, executor, p->number[executor]);
+}
+
+static void move(struct pair *p, uint32_t executor)
+{
+    uint64_t number = p->number[executor];
+
+    come_home(p, executor);
+    p->there[executor] = !p->there[executor];
+    if (!p->there[executor])
+        return;
+    base_buf_clear(&p->bytes);
+    train_box_pack_executor(p->home, executor, &p->bytes);
+    assert_int_equal(train_box_put_executor(p->away, executor, p->bytes.data, p->bytes.size, NULL),
+                     SHOAL_OK);
+    p->own[executor] = (struct train_own){number, number, number};
 }
 
 static bool pack_factors(struct pair *p)
 {
     base_buf_clear(&p->bytes);
-    return train_box_pack_factors(p->home, 0, p->version, &p->bytes);
+    return train_box_pack_factors(p->home, 0, p->version, p->own, &p->bytes);
 }
 
 static void send_rows(struct pair *p)
@@ -155,6 +200,121 @@ static void copies_are_equal_bit_for_bit_whatever_was_sent(void **state)
     print_message("%llu times factors, %llu times rows\n", (unsigned long long)factors,
                   (unsigned long long)rows);
     assert_true(factors > 0 && rows > 0);
+}
+
+/* Bytes of factors to a copy that ran nothing itself. */
+static size_t size_with_its_own(struct pair *p)
+{
+    uint64_t version[8];
+
+    memcpy(version, p->version, sizeof version);
+    base_buf_clear(&p->bytes);
+    return train_box_pack_factors(p->home, 0, version, NULL, &p->bytes) ? p->bytes.size : 0;
+}
+
+/* Brings the copy up to date; 0: by rows, else the bytes of factors. */
+static size_t refresh(struct pair *p)
+{
+    size_t size = 0;
+
+    if (pack_factors(p)) {
+        put_factors(p);
+        size = p->bytes.size;
+    } else {
+        send_rows(p);
+    }
+    check_equal(p);
+    return size;
+}
+
+/* Executors move there and back, run ahead of what the copy shows, and have tasks without increments;
+ * commits come home early or late. */
+static void a_copy_adds_its_own_factors_in_their_place(void **state)
+{
+    uint64_t kept = 0, factors = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < (uint64_t)property_count(200); seed++) {
+        struct pair p;
+        bool ran[EXECUTORS] = {false}; /* its task of the clock */
+        pair_begin(&p, seed);
+        send_rows(&p);
+        for (uint64_t clock = 0; clock < CLOCKS; clock++) {
+            for (uint32_t e = 0; e < EXECUTORS; e++) {
+                if (base_rand_below(&p.rand, 8) == 0)
+                    move(&p, e);
+                if (!ran[e])
+                    run(&p, e, clock, base_rand_below(&p.rand, 8) == 0 ? NOTHING : FACTORS);
+                ran[e] = false;
+                come_home(&p, e);
+                if (base_rand_below(&p.rand, 8) == 0)
+                    move(&p, e);
+                if (base_rand_below(&p.rand, 8) == 0) {
+                    run(&p, e, clock, NOTHING);
+                    come_home(&p, e);
+                }
+            }
+            train_box_close(p.home, clock + 1);
+            assert_int_equal(train_box_fold(p.home), SHOAL_OK);
+            for (uint32_t e = 0; e < EXECUTORS; e++) {
+                if (base_rand_below(&p.rand, 8) == 0)
+                    move(&p, e);
+                ran[e] = base_rand_below(&p.rand, 6) == 0;
+                if (ran[e])
+                    run(&p, e, clock + 1, FACTORS);
+                if (base_rand_below(&p.rand, 2) == 0)
+                    come_home(&p, e);
+            }
+            size_t all = size_with_its_own(&p), size = refresh(&p);
+            factors += size > 0;
+            kept += size > 0 && size < all;
+            train_box_close(p.away, clock + 1);
+        }
+        pair_end(&p);
+    }
+    print_message("%llu times factors, %llu times without its own\n", (unsigned long long)factors,
+                  (unsigned long long)kept);
+    assert_true(factors > kept && kept > 0);
+}
+
+static void factors_that_a_copy_should_have_and_has_not_are_refused(void **state)
+{
+    struct pair p;
+    float before[ROWS * WIDTH];
+
+    (void)state;
+    pair_begin(&p, 3);
+    send_rows(&p);
+    run(&p, 0, 0, FACTORS);
+    run(&p, 1, 0, FACTORS);
+    train_box_close(p.home, 1);
+    p.own[1] = (struct train_own){0, 1, 1}; /* which is not true */
+    assert_true(pack_factors(&p));
+    memcpy(before, train_box_rows(p.away, 0), sizeof before);
+    assert_int_equal(train_box_put_factors(p.away, p.bytes.data, p.bytes.size, NULL),
+                     SHOAL_E_INVAL);
+    assert_memory_equal(before, train_box_rows(p.away, 0), sizeof before);
+    pair_end(&p);
+}
+
+static void factors_with_a_gap_before_them_are_refused(void **state)
+{
+    struct pair p;
+    float before[ROWS * WIDTH];
+
+    (void)state;
+    pair_begin(&p, 4);
+    send_rows(&p);
+    memcpy(before, train_box_rows(p.away, 0), sizeof before);
+    for (uint64_t clock = 0; clock < 2; clock++) {
+        run(&p, 0, clock, FACTORS);
+        train_box_close(p.home, clock + 1);
+        assert_true(pack_factors(&p)); /* those of the first clock get lost */
+    }
+    assert_int_equal(train_box_put_factors(p.away, p.bytes.data, p.bytes.size, NULL),
+                     SHOAL_E_INVAL);
+    assert_memory_equal(before, train_box_rows(p.away, 0), sizeof before);
+    pair_end(&p);
 }
 
 static void rows_are_sent_where_factors_do_not_say_all(void **state)
@@ -229,6 +389,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_are_equal_bit_for_bit_whatever_was_sent),
+        cmocka_unit_test(a_copy_adds_its_own_factors_in_their_place),
+        cmocka_unit_test(factors_that_a_copy_should_have_and_has_not_are_refused),
+        cmocka_unit_test(factors_with_a_gap_before_them_are_refused),
         cmocka_unit_test(rows_are_sent_where_factors_do_not_say_all),
         cmocka_unit_test(rows_that_the_driver_changes_reach_copies),
         cmocka_unit_test(bytes_that_make_no_sense_are_refused),

@@ -1,4 +1,4 @@
-/* Tests of src/train/fold.c: loops for every machine, threads, rows that are read meanwhile. */
+/* Tests of src/train/fold*.c: loops for every machine, threads, rows that are read meanwhile. */
 #include "property.h"
 #include "torture.h"
 
@@ -22,9 +22,9 @@ static bool never(void *ctx)
     return false;
 }
 
-static void job_begin(struct job *job, uint64_t rows, uint32_t width, bool asks)
+static void job_begin(struct job *job, uint64_t rows, uint32_t width, uint32_t staleness, bool asks)
 {
-    struct train_box_opts opts = {.staleness = 4, .crash = asks ? never : NULL};
+    struct train_box_opts opts = {.staleness = staleness, .crash = asks ? never : NULL};
     shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
 
     assert_int_equal(shoal_env_real_new(&job->env, NULL), SHOAL_OK);
@@ -82,7 +82,7 @@ static void every_loop_leaves_the_same_bits(void **state)
             struct train_desk *desk = NULL;
             struct base_rand r;
             base_rand_init(&r, w, "fill");
-            job_begin(&job[asks], 20, widths[w], asks != 0);
+            job_begin(&job[asks], 20, widths[w], 4, asks != 0);
             assert_int_equal(train_desk_new(job[asks].box, &desk), SHOAL_OK);
             for (uint64_t n = 1; n <= 4; n++) {
                 struct train_task_spec spec = {.number = n};
@@ -150,7 +150,7 @@ static void threads_that_fold_and_read_the_same_rows_lose_nothing(void **state)
     double want[ROWS] = {0};
 
     (void)state;
-    job_begin(&t.job, ROWS, WIDTH, false);
+    job_begin(&t.job, ROWS, WIDTH, 4, false);
     assert_int_equal(env_parallel(t.job.env, THREADS, THREADS, run_thread, &t, NULL), SHOAL_OK);
     assert_int_equal(atomic_load(&t.wrong), 0);
     assert_int_equal(train_box_fold(t.job.box), SHOAL_OK);
@@ -176,7 +176,7 @@ static void rows_packed_since_a_version_are_those_that_changed(void **state)
     float one[WIDTH] = {1};
 
     (void)state;
-    job_begin(&job, ROWS, WIDTH, false);
+    job_begin(&job, ROWS, WIDTH, 4, false);
     base_buf_init(&bytes, &base_alloc_libc, 1 << 20);
     assert_int_equal(train_desk_new(job.box, &desk), SHOAL_OK);
     uint64_t version = train_box_pack_rows(job.box, 0, 0, 0, &bytes);
@@ -202,12 +202,134 @@ static void rows_packed_since_a_version_are_those_that_changed(void **state)
     job_end(&job);
 }
 
+/* ---- many factors ---- */
+
+enum { FACTOR_ROWS = 7, FACTOR_WIDTH = 40000, FACTORS = 4 }; /* rows that are a block each */
+
+/* A task of a bulk synchronous clock with factors, the last of more entries than an undo slot has. */
+static void add_factors(struct job *job, uint32_t executor, uint64_t number)
+{
+    static float value[2 * BOX_UNDO + 1];
+    static uint32_t index[2 * BOX_UNDO + 1];
+    struct train_task_spec spec = {
+        .executor = executor, .number = number, .clock = number - 1, .ends_clock = true};
+    struct train_desk *desk = NULL;
+    struct base_rand r;
+    shoal_task *task;
+    float u[FACTOR_ROWS];
+
+    base_rand_init(&r, executor + 100 * number, "factors");
+    assert_int_equal(train_desk_new(job->box, &desk), SHOAL_OK);
+    assert_int_equal(train_task_begin(desk, 1, NULL, &spec, &task, NULL), SHOAL_OK);
+    for (uint32_t k = 0; k < FACTORS; k++) {
+        uint32_t count = k + 1 < FACTORS ? 1 + k : 2 * BOX_UNDO + 1;
+        for (uint32_t i = 0; i < FACTOR_ROWS; i++)
+            u[i] = (float)base_rand_range(&r, -1, 1);
+        for (uint32_t i = 0; i < count; i++) {
+            index[i] = (uint32_t)base_rand_below(&r, FACTOR_WIDTH / 20);
+            value[i] = (float)base_rand_range(&r, -1, 1);
+        }
+        shoal_task_add_factor(task, 0, u, index, value, count);
+    }
+    assert_int_equal(train_task_commit(task, NULL), SHOAL_OK);
+    train_desk_free(desk);
+}
+
+struct death {
+    uint64_t at, asked;
+};
+
+static bool dies(void *ctx)
+{
+    struct death *d = ctx;
+
+    return ++d->asked >= d->at;
+}
+
+/* Two executors' factors folded by worker 1, which dies at that moment; the driver goes on. Whether
+ * it died. */
+static bool fold_and_die(uint64_t at, float *out_rows)
+{
+    struct death death = {.at = at};
+    struct train_box_opts opts = {.crash = dies, .crash_ctx = &death};
+    struct train_box *view = NULL;
+    struct job job;
+
+    job_begin(&job, FACTOR_ROWS, FACTOR_WIDTH, 0, false);
+    add_factors(&job, 0, 1);
+    add_factors(&job, 1, 1);
+    train_box_close(job.box, 1);
+    assert_int_equal(train_box_open(job.env, &job.segment, 1, &opts, &view, NULL), SHOAL_OK);
+    shoal_status st = train_box_fold(view);
+    train_box_repair(job.box, 1);
+    assert_int_equal(train_box_fold(job.box), SHOAL_OK);
+    assert_true(train_box_settled(job.box));
+    memcpy(out_rows, train_box_rows(job.box, 0), FACTOR_ROWS * FACTOR_WIDTH * sizeof(float));
+    train_box_free(view);
+    job_end(&job);
+    return st == SHOAL_E_CANCELLED;
+}
+
+static void a_death_between_any_two_stores_of_many_factors_leaves_the_same_bits(void **state)
+{
+    static float quiet[FACTOR_ROWS * FACTOR_WIDTH], rows[FACTOR_ROWS * FACTOR_WIDTH];
+    uint64_t at = 1;
+
+    (void)state;
+    assert_false(fold_and_die(UINT64_MAX, quiet));
+    while (fold_and_die(at, rows)) {
+        assert_memory_equal(quiet, rows, sizeof rows);
+        at++;
+    }
+    print_message("%llu deaths\n", (unsigned long long)at - 1);
+    assert_true(at > 2 * FACTORS * FACTOR_ROWS);
+}
+
+/* The driver's loop turns between shards, and who asks in the same turn gets the same answer. */
+static void a_driver_with_much_to_fold_rests_between_shards(void **state)
+{
+    struct job job;
+    struct train_desk *desk = NULL;
+    struct train_task_spec spec = {.number = 1, .ends_clock = true};
+    shoal_task *task;
+    float u[ROWS], value[WIDTH];
+    uint32_t index[WIDTH], rests = 0;
+
+    (void)state;
+    job_begin(&job, ROWS, WIDTH, 0, false);
+    assert_int_equal(train_desk_new(job.box, &desk), SHOAL_OK);
+    assert_int_equal(train_task_begin(desk, 1, NULL, &spec, &task, NULL), SHOAL_OK);
+    for (uint32_t i = 0; i < ROWS; i++)
+        u[i] = 1;
+    for (uint32_t i = 0; i < WIDTH; i++) {
+        index[i] = i;
+        value[i] = 1;
+    }
+    for (int i = 0; i < 1500; i++)
+        shoal_task_add_factor(task, 0, u, index, value, WIDTH);
+    assert_int_equal(train_task_commit(task, NULL), SHOAL_OK);
+    train_box_close(job.box, 1);
+    while (train_box_fold(job.box) == SHOAL_AGAIN) {
+        uint64_t since = env_now_ns(job.env), folded = job.box->folded;
+        rests += job.box->rests_ns != 0;
+        if (train_box_fold(job.box) == SHOAL_AGAIN && env_now_ns(job.env) - since < 50000)
+            assert_true(job.box->folded == folded);
+    }
+    assert_true(rests > 0 && train_box_settled(job.box));
+    for (uint32_t i = 0; i < ROWS * WIDTH; i++)
+        assert_true(train_box_rows(job.box, 0)[i] == 1500);
+    train_desk_free(desk);
+    job_end(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_loop_leaves_the_same_bits),
         cmocka_unit_test(threads_that_fold_and_read_the_same_rows_lose_nothing),
         cmocka_unit_test(rows_packed_since_a_version_are_those_that_changed),
+        cmocka_unit_test(a_death_between_any_two_stores_of_many_factors_leaves_the_same_bits),
+        cmocka_unit_test(a_driver_with_much_to_fold_rests_between_shards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
