@@ -27,7 +27,8 @@ static const shoal_opt OPTS[] = {
 static shoal_status plan(shoal_driver *driver, shoal_err *err)
 {
     const struct options *o = shoal_driver_options(driver);
-    shoal_table_opts table = {sizeof table, "rows", ROWS, WIDTH, 0, false};
+    shoal_table_opts table = {
+        .struct_size = sizeof table, .name = "rows", .rows = ROWS, .width = WIDTH};
     shoal_status st = shoal_driver_executors(driver, (uint32_t)o->executors, err);
 
     return st != SHOAL_OK ? st : shoal_driver_table(driver, &table, err);

@@ -54,8 +54,10 @@ static shoal_status read_points(shoal_driver *driver, shoal_err *err)
 static shoal_status plan(shoal_driver *driver, shoal_err *err)
 {
     uint64_t k = ((const struct options *)shoal_driver_options(driver))->k;
-    shoal_table_opts centres = {sizeof centres, "centres", k, 2, 1, false};
-    shoal_table_opts sums = {sizeof sums, "sums", k, 3, 1, false};
+    shoal_table_opts centres = {
+        .struct_size = sizeof centres, .name = "centres", .rows = k, .width = 2, .shards = 1};
+    shoal_table_opts sums = {
+        .struct_size = sizeof sums, .name = "sums", .rows = k, .width = 3, .shards = 1};
     shoal_status st = shoal_driver_executors(driver, EXECUTORS, err);
 
     if (st == SHOAL_OK)

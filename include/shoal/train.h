@@ -105,6 +105,8 @@ typedef struct shoal_app {
     shoal_status (*save)(shoal_driver *driver, shoal_model *model, shoal_err *err);
     /* Uses a model on data: lines for `shoal predict`, metrics for `shoal eval`. NULL: it cannot. */
     shoal_status (*score)(shoal_score *score, shoal_err *err);
+    /* Says what was learnt, in lines for whoever started the job (shoal_driver_say). NULL: nothing. */
+    shoal_status (*tell)(shoal_driver *driver, shoal_err *err);
 } shoal_app;
 
 /* ---- the driver: in plan ---- */
@@ -137,10 +139,13 @@ typedef struct shoal_table_opts {
     uint32_t width;  /* floats in a row */
     uint32_t shards; /* ranges of rows that are locked and moved as one; 0: chosen */
     bool held;       /* tasks hold shards and write them in place; no increments then */
+    /* Held tables: the first row of each shard, then the number of rows (shards + 1), where shards are
+     * not alike; a shard may have none. NULL: they are. Borrowed during the call. */
+    const uint64_t *shard_first;
 } shoal_table_opts;
-#define SHOAL_TABLE_OPTS_INIT                                     \
-    {                                                             \
-        sizeof(shoal_table_opts), NULL, 0, 1, 0, 0 /* not held */ \
+#define SHOAL_TABLE_OPTS_INIT                                           \
+    {                                                                   \
+        sizeof(shoal_table_opts), NULL, 0, 1, 0, 0 /* not held */, NULL \
     }
 /* The first table is 0, the next 1, ... */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_table(shoal_driver *driver,
@@ -161,6 +166,9 @@ SHOAL_API const float *shoal_driver_shard_read(const shoal_driver *driver, uint3
                                                uint32_t shard, uint64_t *out_first,
                                                uint64_t *out_count);
 SHOAL_API const float *shoal_driver_rows_read(const shoal_driver *driver, uint32_t table);
+/* The executor's data, after plan. */
+SHOAL_API const void *shoal_driver_block_read(const shoal_driver *driver, uint32_t executor,
+                                              size_t *out_size);
 /* The executor's state as its last ended task left it. */
 SHOAL_API const void *shoal_driver_executor_read(const shoal_driver *driver, uint32_t executor,
                                                  size_t *out_size);
@@ -174,6 +182,9 @@ typedef struct shoal_dispatch {
     bool ends_clock; /* the executor's last task of this clock */
     bool holds;      /* writes `hold_shard` of the table `hold_table` in place */
     uint32_t hold_table, hold_shard;
+    /* Holds `hold_count` shards, hold_shard and every hold_step-th after it; 0: that one. */
+    uint32_t hold_count, hold_step;
+    bool hold_whole; /* writes every row of them: they need not begin as what they were */
     const void *arg;
     size_t arg_size; /* up to SHOAL_TASK_ARG_MAX */
     /* Tables that it does not read, a bit each: on another machine their rows need not be fresh, and
@@ -192,6 +203,8 @@ SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_dispatch_all(shoal_driver *dr
  * work is done (0 to 1; NAN: not known), units of work since the last call. */
 SHOAL_API void shoal_driver_report(shoal_driver *driver, double value, double progress,
                                    uint64_t units);
+/* In `tell`: a line, without its end. */
+SHOAL_API void shoal_driver_say(shoal_driver *driver, const char *line);
 /* The job ends when no task is left; what is still queued but has not begun is dropped. */
 SHOAL_API void shoal_driver_finish(shoal_driver *driver);
 
@@ -215,6 +228,9 @@ SHOAL_API const float *shoal_task_shard(const shoal_task *task, uint32_t table, 
                                         uint64_t *out_first, uint64_t *out_count);
 /* The shard this task holds, to be changed in place. */
 SHOAL_API float *shoal_task_held(shoal_task *task, uint64_t *out_first, uint64_t *out_count);
+/* Of several: the index-th, and what it was before this task. NULL: it holds no so many. */
+SHOAL_API float *shoal_task_held_at(shoal_task *task, uint32_t index, const float **out_before,
+                                    uint64_t *out_first, uint64_t *out_count);
 /* Adds x (width floats) to a row. NULL-safe failures stick: memory that is short ends the task. */
 SHOAL_API void shoal_task_add(shoal_task *task, uint32_t table, uint64_t row, const float *x);
 /* Increments of the whole table, zeroed, to be filled. NULL when memory is short (sticks). */
@@ -222,6 +238,9 @@ SHOAL_API float *shoal_task_add_all(shoal_task *task, uint32_t table);
 /* Adds u v' to the table, rows x width: u has a number for each row, v `count` entries of a row. */
 SHOAL_API void shoal_task_add_factor(shoal_task *task, uint32_t table, const float *u,
                                      const uint32_t *v_index, const float *v_value, uint32_t count);
+/* Memory of the thread, aligned to 64, for the task to use as it likes; what the thread's last task
+ * left is in it. NULL: there is not as much. */
+SHOAL_API void *shoal_task_scratch(shoal_task *task, size_t size);
 /* A random stream of its own for each executor and task, wherever it runs. */
 SHOAL_API uint64_t shoal_task_random(shoal_task *task);
 SHOAL_API void shoal_task_result(shoal_task *task, const void *bytes, size_t size);

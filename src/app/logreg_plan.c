@@ -444,8 +444,11 @@ static shoal_status make_states(struct planning *p, shoal_err *err)
 static shoal_status make_table(const struct planning *p, const char *name, uint64_t rows,
                                uint32_t width, shoal_err *err)
 {
-    shoal_table_opts table = {sizeof table, name, rows, width, 0, false};
+    shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
 
+    table.name = name;
+    table.rows = rows;
+    table.width = width;
     return shoal_driver_table(p->driver, &table, err);
 }
 

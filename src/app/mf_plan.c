@@ -184,7 +184,12 @@ static shoal_status make_blocks(const struct planning *p, shoal_err *err)
 static shoal_status make_table(const struct planning *p, const char *name, uint64_t rows,
                                uint32_t width, uint32_t shards, bool held, shoal_err *err)
 {
-    shoal_table_opts table = {sizeof table, name, rows, width, shards, held};
+    shoal_table_opts table = {.struct_size = sizeof table,
+                              .name = name,
+                              .rows = rows,
+                              .width = width,
+                              .shards = shards,
+                              .held = held};
 
     return shoal_driver_table(p->driver, &table, err);
 }

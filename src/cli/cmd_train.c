@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SETTINGS_MAX = 1 << 16, STALENESS_MAX = 1000 };
+enum { SETTINGS_MAX = 1 << 16, SAID_MAX = 1 << 20, STALENESS_MAX = 1000 };
 static const uint64_t ADDRESSES = (uint64_t)1 << 45; /* of a process there are 2^47 */
 
 struct values {
@@ -402,6 +402,8 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     opts.checkpoint.resume = v->resume;
     trained.app = opts.app;
     base_buf_init(&settings, env_alloc(cx->env), SETTINGS_MAX);
+    base_buf_init(&trained.said, env_alloc(cx->env), SAID_MAX);
+    opts.said = &trained.said;
     st = join_settings(v, &settings, &err);
     if (st == SHOAL_OK)
         st = check_settings(cx, opts.app, args[0], settings.data, &err);
@@ -418,6 +420,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     cli_memory_explain(cx, v->spill, st, &err);
     rc = st == SHOAL_OK ? cli_train_print(cx, &trained) : cli_fail(cx, st, &err);
     base_buf_fini(&settings);
+    base_buf_fini(&trained.said);
     if (st == SHOAL_E_CANCELLED) {
         fflush(cx->out);
         cli_interrupt_raise();

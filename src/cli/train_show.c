@@ -294,6 +294,23 @@ static void put_number(struct base_buf *out, const char *name, double value)
     base_json_f64(out, value);
 }
 
+/* The application's lines, as strings of JSON or indented. */
+static void put_said(struct base_buf *out, const struct base_buf *said, bool json)
+{
+    char line[256];
+
+    for (size_t at = 0; at < said->size;) {
+        size_t size = strcspn(said->data + at, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)size, said->data + at);
+        base_buf_puts(out, !json ? "  " : at > 0 ? "," : "");
+        if (json)
+            base_buf_json_string(out, line);
+        else
+            base_buf_printf(out, "%s\n", line);
+        at += size + 1;
+    }
+}
+
 static int print_json(const struct cli_context *cx, const struct cli_trained *t)
 {
     const struct train_stats *s = &t->result.stats;
@@ -335,7 +352,9 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
         base_buf_json_string(&out, t->model);
     else
         base_buf_puts(&out, "null");
-    base_buf_puts(&out, "}\n");
+    base_buf_puts(&out, ",\"said\":[");
+    put_said(&out, &t->said, true);
+    base_buf_puts(&out, "]}\n");
     rc = cli_print(cx, &out);
     base_buf_fini(&out);
     return rc;
@@ -379,6 +398,7 @@ int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
                        t->app->units);
     base_buf_puts(&out, "\n");
     put_changes(&out, s);
+    put_said(&out, &t->said, false);
     if (t->model != NULL && t->app->score != NULL)
         base_buf_printf(&out, "model: %s    use it: shoal predict %s DATA\n", t->model, t->model);
     else if (t->model != NULL)

@@ -57,6 +57,7 @@ struct cli_trained {
     const shoal_app *app;
     const char *name, *model;
     struct train_job_result result;
+    struct base_buf said; /* by the application, lines */
     double cpu_s;
 };
 int cli_train_print(const struct cli_context *cx, const struct cli_trained *t);

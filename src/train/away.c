@@ -247,17 +247,26 @@ static shoal_status send_shards(struct master_worker *w, uint32_t table, uint32_
     return st;
 }
 
-/* All shards of a table; of one that tasks hold, the one that this task does. */
+static shoal_status send_held(struct master_worker *w, const struct train_task_spec *spec,
+                              uint32_t first)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (uint32_t i = 0; i < train_task_holds(spec) && st == SHOAL_OK; i++) {
+        uint32_t shard = spec->hold_shard + i * spec->hold_step;
+        st = send_rows(w, spec->hold_table, shard, &w->away->version[first + shard]);
+    }
+    return st;
+}
+
+/* All shards of a table; of one that tasks hold, those that this task does. */
 static shoal_status refresh_table(struct master_worker *w, const struct train_task_spec *spec,
                                   uint32_t table, uint32_t first)
 {
     struct train_table_info info = train_box_table_info(w->master->box, table);
 
     if (info.held)
-        return !spec->holds || spec->hold_table != table
-                   ? SHOAL_OK
-                   : send_rows(w, table, spec->hold_shard,
-                               &w->away->version[first + spec->hold_shard]);
+        return !spec->holds || spec->hold_table != table ? SHOAL_OK : send_held(w, spec, first);
     if (w->master->opts.staleness == 0 && is_turn_over(w->master))
         return SHOAL_AGAIN;
     wire_buf_begin(&w->away->rows);

@@ -140,16 +140,42 @@ void train_box_free(struct train_box *box)
     base_free(env_alloc(box->env), box);
 }
 
+static uint64_t shard_first(const struct train_box *box, const struct box_table *t, uint32_t shard)
+{
+    if (t->firsts_at != 0)
+        return ((const uint64_t *)box_at(box, t->firsts_at))[shard];
+    return shard < t->shards ? shard * t->shard_rows : t->rows;
+}
+
+/* Shards that are not alike follow each other. */
+static bool firsts_valid(const uint64_t *first, uint32_t shards, uint64_t rows)
+{
+    if (first[0] != 0 || first[shards] != rows)
+        return false;
+    for (uint32_t s = 0; s < shards; s++)
+        if (first[s + 1] < first[s] || first[s + 1] - first[s] > UINT32_MAX)
+            return false;
+    return true;
+}
+
+static bool firsts_fit(const struct train_box *box, const struct box_table *t)
+{
+    return t->held && t->firsts_at % BOX_ALIGN == 0 &&
+           box_holds(box, t->firsts_at, (t->shards + UINT64_C(1)) * sizeof(uint64_t)) &&
+           firsts_valid(box_at(box, t->firsts_at), t->shards, t->rows);
+}
+
 static bool table_fits(const struct train_box *box, const struct box_table *t)
 {
     uint64_t size;
 
     if (t->rows == 0 || t->width == 0 || t->width > BOX_WIDTH_MAX || t->shards == 0 ||
-        t->shard_rows == 0 || t->shard_rows > UINT32_MAX || t->held > 1)
+        t->shard_rows == 0 || t->shard_rows > UINT32_MAX || t->held > 1 ||
+        t->shards > BOX_SHARDS_MAX)
         return false;
     if (memchr(t->name, '\0', sizeof t->name) == NULL)
         return false;
-    if ((t->rows - 1) / t->shard_rows + 1 != t->shards)
+    if (t->firsts_at != 0 ? !firsts_fit(box, t) : (t->rows - 1) / t->shard_rows + 1 != t->shards)
         return false;
     if (t->rows > box->shared.size / (t->width * sizeof(float)))
         return false;
@@ -177,8 +203,8 @@ static bool shard_view_fill(const struct train_box *box, uint32_t index, uint32_
     v->table = table;
     v->width = t->width;
     v->held = t->held != 0;
-    v->first = (index - t->first_shard) * t->shard_rows;
-    v->rows = (uint32_t)(t->rows - v->first < t->shard_rows ? t->rows - v->first : t->shard_rows);
+    v->first = shard_first(box, t, index - t->first_shard);
+    v->rows = (uint32_t)(shard_first(box, t, index - t->first_shard + 1) - v->first);
     for (uint32_t b = 0; b <= t->held; b++)
         v->data[b] = (float *)box_at(box, t->data_at[b]) + v->first * t->width;
     if (v->held)
@@ -195,10 +221,28 @@ static bool shard_view_fill(const struct train_box *box, uint32_t index, uint32_
     return true;
 }
 
+/* Those of tables that take increments come first, so that what is kept for each of them is for no
+ * others. Returns how many there are of all. */
+static uint32_t shards_number(struct train_box *box)
+{
+    uint32_t count = 0;
+
+    for (uint32_t held = 0; held < 2; held++) {
+        for (uint32_t t = 0; t < box->table_count; t++) {
+            if (box->table[t].held != held)
+                continue;
+            box->table[t].first_shard = count;
+            count += box->table[t].shards;
+        }
+        if (held == 0)
+            box->fold_count = count;
+    }
+    return count;
+}
+
 shoal_status box_view_build(struct train_box *box, shoal_err *err)
 {
     const struct box_head *head = box->head;
-    uint32_t shards = 0;
 
     box->executor_count = head->executor_count;
     box->table_count = head->table_count;
@@ -215,18 +259,16 @@ shoal_status box_view_build(struct train_box *box, shoal_err *err)
     box->executors = box_at(box, head->executors_at);
     for (uint32_t t = 0; t < box->table_count; t++) {
         box->table[t] = head->table[t];
-        if (!table_fits(box, &box->table[t]) || box->table[t].first_shard != shards ||
-            box->table[t].shards > box->shard_count - shards)
+        if (!table_fits(box, &box->table[t]))
             goto damaged;
-        shards += box->table[t].shards;
     }
-    if (shards != box->shard_count)
+    if (shards_number(box) != box->shard_count)
         goto damaged;
-    box->shards = base_calloc(env_alloc(box->env), shards + 1, sizeof *box->shards);
+    box->shards = base_calloc(env_alloc(box->env), box->shard_count + 1, sizeof *box->shards);
     if (box->shards == NULL)
         return base_err_nomem(err, "opening a box");
-    for (uint32_t t = 0, s = 0; t < box->table_count; t++)
-        for (uint32_t i = 0; i < box->table[t].shards; i++, s++)
+    for (uint32_t t = 0; t < box->table_count; t++)
+        for (uint32_t i = 0, s = box->table[t].first_shard; i < box->table[t].shards; i++, s++)
             if (!shard_view_fill(box, s, t, &box->shards[s]))
                 goto damaged;
     box->sealed = true;
@@ -317,6 +359,22 @@ static uint32_t shards_choose(uint64_t rows, uint64_t bytes)
     return shards == 0 ? 1 : (uint32_t)(shards < rows ? shards : rows);
 }
 
+static void shards_even(struct box_table *t, uint64_t shards)
+{
+    if (shards > t->rows)
+        shards = t->rows;
+    t->shard_rows = (t->rows - 1) / shards + 1;
+    t->shards = (uint32_t)((t->rows - 1) / t->shard_rows + 1);
+}
+
+static bool shards_uneven(struct box_table *t, const shoal_table_opts *opts)
+{
+    t->shard_rows = 1;
+    t->shards = opts->shards;
+    return opts->held && opts->shards > 0 && opts->shards <= BOX_SHARDS_MAX &&
+           firsts_valid(opts->shard_first, opts->shards, opts->rows);
+}
+
 shoal_status train_box_table(struct train_box *box, const shoal_table_opts *opts, shoal_err *err)
 {
     const char *name = opts->name != NULL ? opts->name : "";
@@ -337,22 +395,26 @@ shoal_status train_box_table(struct train_box *box, const shoal_table_opts *opts
     if (opts->rows > box->shared.size / (opts->width * sizeof(float)))
         return base_err_nomem(err, "making a table");
     uint64_t size = opts->rows * opts->width * sizeof(float);
-    uint64_t shards = opts->shards != 0 ? opts->shards : shards_choose(opts->rows, size);
-    if (shards > opts->rows)
-        shards = opts->rows;
-    t.shard_rows = (opts->rows - 1) / shards + 1;
-    t.shards = (uint32_t)((opts->rows - 1) / t.shard_rows + 1);
-    if (t.shard_rows > UINT32_MAX || shards > BOX_SHARDS_MAX ||
-        t.shards > BOX_SHARDS_MAX - box->head->shard_count)
-        return base_err(err, SHOAL_E_LIMIT, "table '%s': %llu shards", name,
-                        (unsigned long long)shards);
+    if (opts->shard_first == NULL)
+        shards_even(&t, opts->shards != 0 ? opts->shards : shards_choose(opts->rows, size));
+    else if (!shards_uneven(&t, opts))
+        return base_err(err, SHOAL_E_INVAL, "table '%s': its shards make no sense", name);
+    if (t.shard_rows > UINT32_MAX || t.shards > BOX_SHARDS_MAX - box->head->shard_count)
+        return base_err(err, SHOAL_E_LIMIT, "table '%s': %u shards; a job has at most %d", name,
+                        t.shards, BOX_SHARDS_MAX);
+    if (opts->shard_first != NULL) {
+        t.firsts_at = box_take(box, (t.shards + UINT64_C(1)) * sizeof(uint64_t), BOX_ALIGN);
+        if (t.firsts_at == 0)
+            return base_err_nomem(err, "making a table");
+        memcpy(box_at(box, t.firsts_at), opts->shard_first,
+               (t.shards + UINT64_C(1)) * sizeof(uint64_t));
+    }
     for (int b = 0; b < (opts->held ? 2 : 1); b++) {
         t.data_at[b] = box_take(box, size, size >= BOX_HUGE ? BOX_HUGE : BOX_ALIGN);
         if (t.data_at[b] == 0)
             return base_err_nomem(err, "making a table");
     }
     memcpy(t.name, name, strlen(name));
-    t.first_shard = box->head->shard_count;
     box->head->table[count] = box->table[count] = t;
     box->head->shard_count += t.shards;
     box->table_count = box->head->table_count = count + 1;
@@ -389,9 +451,10 @@ shoal_status train_box_seal(struct train_box *box, shoal_err *err)
             return base_err_nomem(err, "making tables");
     }
     struct box_shard *shards = box_at(box, head->shards_at);
-    for (uint32_t t = 0, s = 0; t < head->table_count; t++)
-        for (uint32_t i = 0; i < head->table[t].shards; i++, s++)
-            if (!shard_make(box, &shards[s], &head->table[t]))
+    shards_number(box);
+    for (uint32_t t = 0; t < box->table_count; t++)
+        for (uint32_t i = 0; i < box->table[t].shards; i++)
+            if (!shard_make(box, &shards[box->table[t].first_shard + i], &box->table[t]))
                 return base_err_nomem(err, "making tables");
     shoal_status st = box_view_build(box, err);
     if (st == SHOAL_OK)
@@ -426,6 +489,15 @@ struct train_table_info train_box_table_info(const struct train_box *box, uint32
     return info;
 }
 
+bool train_box_can_hold(const struct train_box *box, uint32_t table, uint32_t shard, uint32_t count,
+                        uint32_t step)
+{
+    if (table >= box->table_count || !box->table[table].held)
+        return false;
+    uint32_t shards = box->table[table].shards;
+    return shard < shards && (count <= 1 || (step > 0 && count - 1 <= (shards - 1 - shard) / step));
+}
+
 float *train_box_rows(struct train_box *box, uint32_t table)
 {
     if (table >= box->table_count || box->table[table].held)
@@ -439,13 +511,13 @@ float *train_box_shard(struct train_box *box, uint32_t table, uint32_t shard, ui
     if (table >= box->table_count || shard >= box->table[table].shards)
         return NULL;
     const struct box_table *t = &box->table[table];
-    uint64_t first = shard * t->shard_rows;
+    uint64_t first = shard_first(box, t, shard);
     uint32_t buffer =
         t->held && box->sealed ? box_current(box, box->shards[t->first_shard + shard].shard) : 0;
     if (out_first != NULL)
         *out_first = first;
     if (out_count != NULL)
-        *out_count = t->rows - first < t->shard_rows ? t->rows - first : t->shard_rows;
+        *out_count = shard_first(box, t, shard + 1) - first;
     return (float *)box_at(box, t->data_at[buffer]) + first * t->width;
 }
 
@@ -550,10 +622,10 @@ bool train_box_hungry(const struct train_box *box)
 struct box_list *box_outbox_lists(const struct train_box *box, const struct box_outbox *outbox)
 {
     uint64_t at = atomic_load_explicit(&outbox->lists_at, memory_order_acquire);
-    uint64_t lists = box->shard_count + 2 * (uint64_t)box->table_count;
+    uint64_t lists = box->fold_count + 2 * (uint64_t)box->table_count;
 
     if (at == 0 || at % BOX_ALIGN != 0 ||
-        !box_holds(box, at, lists * sizeof(struct box_list) + box->shard_count * sizeof(uint32_t)))
+        !box_holds(box, at, lists * sizeof(struct box_list) + box->fold_count * sizeof(uint32_t)))
         return NULL;
     return box_at(box, at);
 }

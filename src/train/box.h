@@ -75,6 +75,9 @@ struct train_table_info {
     uint32_t width, shards;
     bool held;
 };
+/* Whether a task may hold these shards; count 0 is 1. */
+bool train_box_can_hold(const struct train_box *box, uint32_t table, uint32_t shard, uint32_t count,
+                        uint32_t step);
 struct train_table_info train_box_table_info(const struct train_box *box, uint32_t table);
 float *train_box_rows(struct train_box *box, uint32_t table); /* not of a held table */
 float *train_box_shard(struct train_box *box, uint32_t table, uint32_t shard, uint64_t *out_first,
@@ -120,15 +123,21 @@ struct train_task_spec {
     uint32_t executor, fn;
     uint64_t number; /* the executor's committed number + 1 */
     uint64_t clock;
-    uint32_t hold_table, hold_shard;
+    uint32_t hold_table, hold_shard, hold_count, hold_step; /* as in shoal_dispatch */
     uint32_t unread; /* tables, a bit each, whose rows it does not read */
     uint16_t arg_size;
-    bool ends_clock, holds;
+    bool ends_clock, holds, hold_whole;
     unsigned char arg[SHOAL_TASK_ARG_MAX];
 };
 
+/* How many shards it holds. */
+static inline uint32_t train_task_holds(const struct train_task_spec *spec)
+{
+    return !spec->holds ? 0 : spec->hold_count > 1 ? spec->hold_count : 1;
+}
+
 /* Makes the tables fresh (folds all that may be folded), frees the outbox, takes and copies the held
- * shard, and gives the task to hand to the application's `run`. SHOAL_AGAIN: something is locked;
+ * shards, and gives the task to hand to the application's `run`. SHOAL_AGAIN: something is locked;
  * try later. SHOAL_E_INVAL: not this executor's next number. */
 SHOAL_MUST_USE shoal_status train_task_begin(struct train_desk *desk, uint64_t seed,
                                              const void *app_options,

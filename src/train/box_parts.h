@@ -41,8 +41,9 @@ struct box_table {
     uint64_t rows;
     uint64_t shard_rows; /* of all shards but the last */
     uint32_t width, shards;
-    uint32_t first_shard; /* of the box's shards */
+    uint32_t first_shard; /* of the box's shards: see shards_number; a view's own */
     uint32_t held;
+    uint64_t firsts_at;  /* held: shard_first of its options (shards + 1); 0: shards are alike */
     uint64_t data_at[2]; /* rows x width floats; the second for held tables only */
 };
 
@@ -67,7 +68,7 @@ struct box_head {
 struct box_commit {
     _Atomic uint64_t number; /* 0 while it is being written */
     uint64_t clock;
-    uint32_t fn, result_size, hold_table, hold_shard;
+    uint32_t fn, result_size, hold_table, hold_shard, hold_count, hold_step;
     bool ends_clock, holds, adds, new_state;
     uint8_t state; /* which buffer is current from here on */
     unsigned char result[SHOAL_TASK_RESULT_MAX];
@@ -94,8 +95,8 @@ struct box_factor {
 struct box_outbox {
     _Atomic uint64_t number;
     _Atomic uint64_t clock;
-    /* lists of all shards, dense ones of all tables, factors of all tables; then uint32_t shards
-     * touched */
+    /* lists of all shards that take increments, dense ones of all tables, factors of all tables; then
+     * uint32_t shards touched */
     _Atomic uint64_t lists_at;
     _Atomic uint32_t touched_count;
     uint32_t open; /* a task writes it, or died writing it */
@@ -154,7 +155,8 @@ struct train_box {
     shoal_env *env;
     struct env_shared shared;
     struct box_head *head;
-    uint32_t worker, executor_count, shard_count, table_count;
+    uint32_t worker, executor_count, table_count;
+    uint32_t shard_count, fold_count; /* those of tables that take increments come first */
     bool bulk, away, sealed;
     uint64_t rewrites; /* by the driver, in place */
     uint64_t folded;   /* the driver: floats that it has added, about */
@@ -174,11 +176,10 @@ struct shoal_task {
     struct box_executor *executor;
     struct box_outbox *outbox;
     struct box_list *lists; /* NULL: no increments so far */
-    struct shard_view *held;
+    uint32_t held_count;    /* shards that it has locked */
     uint64_t seed;
     const void *options;
     const struct box_commit *last; /* NULL: none */
-    uint32_t hold_buffer;
     uint32_t result_size;
     shoal_status status; /* the first failure inside the task */
     const char *failure;
@@ -194,6 +195,8 @@ struct train_desk {
     uint64_t seen;    /* marks (bulk synchronous: closed) when all was folded last */
     uint64_t ended;   /* clocks that all executors have ended, as far as was looked */
     uint32_t lagging; /* those below it have ended the next one too */
+    void *scratch;    /* of the application's tasks; libc's, since threads are many */
+    size_t scratch_size;
     struct shoal_task task;
 };
 
@@ -242,7 +245,7 @@ shoal_status box_format(struct train_box *box, uint32_t staleness, bool away, sh
 struct box_list *box_outbox_lists(const struct train_box *box, const struct box_outbox *outbox);
 static inline _Atomic uint32_t *box_touched(const struct train_box *box, struct box_list *lists)
 {
-    return (_Atomic uint32_t *)(lists + box->shard_count + 2 * (size_t)box->table_count);
+    return (_Atomic uint32_t *)(lists + box->fold_count + 2 * (size_t)box->table_count);
 }
 static inline uint64_t box_values_offset(uint64_t cap)
 {
@@ -326,6 +329,8 @@ void box_factors_add(const struct shard_view *v, const char *bytes, uint64_t siz
 void box_rows_write(float *to, const float *from, uint64_t count);
 
 /* ---- task.c ---- */
+/* The index-th shard that the task holds. */
+struct shard_view *box_held(const struct shoal_task *task, uint32_t index);
 /* As train_task_begin, on any storage and without making tables fresh. */
 shoal_status box_task_begin(struct train_box *box, struct shoal_task *task,
                             const struct train_task_spec *spec, bool copies_held, shoal_err *err);

@@ -4,10 +4,8 @@
 void train_box_resume(struct train_box *box, uint64_t closed)
 {
     train_box_close(box, closed);
-    for (uint32_t s = 0; s < box->shard_count; s++) {
+    for (uint32_t s = 0; s < box->fold_count; s++) {
         const struct shard_view *v = &box->shards[s];
-        if (v->held)
-            continue;
         for (uint32_t e = 0; e < box->executor_count; e++)
             atomic_store_explicit(&v->folded[e], train_box_committed(box, e), memory_order_relaxed);
         atomic_store_explicit(&v->shard->folded_clock, closed, memory_order_relaxed);

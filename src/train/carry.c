@@ -38,7 +38,8 @@ struct layout_head {
 struct layout_table {
     char name[32];
     uint64_t rows;
-    uint32_t width, shards, held, unused;
+    uint32_t width, shards, held;
+    uint32_t uneven; /* uint64_t first row of each shard, then rows, follow */
 };
 
 void train_box_pack_layout(const struct train_box *box, struct base_buf *out)
@@ -49,32 +50,59 @@ void train_box_pack_layout(const struct train_box *box, struct base_buf *out)
     base_buf_append(out, &head, sizeof head);
     for (uint32_t i = 0; i < box->table_count; i++) {
         const struct box_table *t = &box->table[i];
-        struct layout_table lt = {
-            .rows = t->rows, .width = t->width, .shards = t->shards, .held = t->held};
+        struct layout_table lt = {.rows = t->rows,
+                                  .width = t->width,
+                                  .shards = t->shards,
+                                  .held = t->held,
+                                  .uneven = t->firsts_at != 0};
         memcpy(lt.name, t->name, sizeof lt.name);
         base_buf_append(out, &lt, sizeof lt);
+        if (t->firsts_at != 0)
+            base_buf_append(out, box_at(box, t->firsts_at), (t->shards + 1) * sizeof(uint64_t));
     }
+}
+
+static shoal_status table_from_layout(struct train_box *box, const struct layout_table *lt,
+                                      const uint64_t *firsts, shoal_err *err)
+{
+    shoal_table_opts opts = SHOAL_TABLE_OPTS_INIT;
+
+    opts.name = lt->name;
+    opts.rows = lt->rows;
+    opts.width = lt->width;
+    opts.shards = lt->shards;
+    opts.held = lt->held != 0;
+    opts.shard_first = firsts;
+    shoal_status st = train_box_table(box, &opts, err);
+    return st == SHOAL_OK && box->table[box->table_count - 1].shards != lt->shards
+               ? carry_garbled(err, "the layout of a box")
+               : st;
+}
+
+static bool table_makes_sense(const struct layout_table *lt)
+{
+    return memchr(lt->name, '\0', sizeof lt->name) != NULL && lt->held <= 1 &&
+           lt->uneven <= lt->held && lt->shards > 0 && lt->shards <= BOX_SHARDS_MAX &&
+           (lt->uneven || lt->shards <= lt->rows);
 }
 
 static shoal_status tables_from_layout(struct train_box *box, struct carry_reader *r,
                                        uint32_t tables, shoal_err *err)
 {
+    const struct base_alloc *alloc = env_alloc(box->env);
     shoal_status st = SHOAL_OK;
 
     for (uint32_t i = 0; i < tables && st == SHOAL_OK; i++) {
         struct layout_table lt;
-        if (!carry_get(r, &lt, sizeof lt) || memchr(lt.name, '\0', sizeof lt.name) == NULL ||
-            lt.held > 1 || lt.shards == 0 || lt.shards > lt.rows)
+        if (!carry_get(r, &lt, sizeof lt) || !table_makes_sense(&lt))
             return carry_garbled(err, "the layout of a box");
-        shoal_table_opts opts = SHOAL_TABLE_OPTS_INIT;
-        opts.name = lt.name;
-        opts.rows = lt.rows;
-        opts.width = lt.width;
-        opts.shards = lt.shards;
-        opts.held = lt.held != 0;
-        st = train_box_table(box, &opts, err);
-        if (st == SHOAL_OK && box->table[i].shards != lt.shards)
-            return carry_garbled(err, "the layout of a box");
+        size_t size = lt.uneven ? (lt.shards + (size_t)1) * sizeof(uint64_t) : 0;
+        uint64_t *firsts = size > 0 ? base_malloc(alloc, size) : NULL;
+        if (size > 0 && firsts == NULL)
+            return base_err_nomem(err, "opening a box");
+        st = size > 0 && !carry_get(r, firsts, size) ? carry_garbled(err, "the layout of a box")
+                                                     : table_from_layout(box, &lt, firsts, err);
+        base_free(alloc, firsts);
     }
     return st == SHOAL_OK && r->left != 0 ? carry_garbled(err, "the layout of a box") : st;
 }
@@ -146,6 +174,8 @@ void carry_record_pack(const struct box_commit *c, uint64_t number, struct base_
                                                 : SHOAL_TASK_RESULT_MAX,
                              .hold_table = c->hold_table,
                              .hold_shard = c->hold_shard,
+                             .hold_count = c->hold_count,
+                             .hold_step = c->hold_step,
                              .ends_clock = c->ends_clock,
                              .holds = c->holds,
                              .adds = c->adds,
@@ -193,6 +223,8 @@ static void record_put(struct box_executor *e, const struct carry_record *h, con
     c->result_size = h->result_size;
     c->hold_table = h->hold_table;
     c->hold_shard = h->hold_shard;
+    c->hold_count = h->hold_count;
+    c->hold_step = h->hold_step;
     c->ends_clock = h->ends_clock;
     c->holds = h->holds;
     c->adds = h->adds;

@@ -40,7 +40,7 @@ static void rows_pack(struct train_box *box, struct box_list *lists, uint32_t sh
     const struct shard_view *v = &box->shards[shard];
     struct fold_parts p;
 
-    if (v->held || atomic_load_explicit(&lists[shard].touched, memory_order_relaxed) != number)
+    if (atomic_load_explicit(&lists[shard].touched, memory_order_relaxed) != number)
         return;
     box_parts_find(box, v, lists, &p);
     if (p.rows.count == 0)
@@ -58,7 +58,7 @@ static uint32_t few_touched(const struct train_box *box, struct box_list *lists,
 
     for (uint32_t i = 0; i < count && count <= FEW; i++) {
         uint32_t s = atomic_load_explicit(&box_touched(box, lists)[i], memory_order_relaxed), k = i;
-        if (s >= box->shard_count)
+        if (s >= box->fold_count)
             return 0;
         for (; k > 0 && out_shard[k - 1] > s; k--)
             out_shard[k] = out_shard[k - 1];
@@ -76,14 +76,14 @@ static uint32_t parts_pack(struct train_box *box, const struct box_outbox *outbo
 
     for (uint32_t i = 0; i < count; i++)
         rows_pack(box, lists, few[i], number, out, &parts);
-    for (uint32_t s = 0; count == 0 && s < box->shard_count; s++)
+    for (uint32_t s = 0; count == 0 && s < box->fold_count; s++)
         rows_pack(box, lists, s, number, out, &parts);
     for (uint32_t kind = PART_DENSE; kind <= PART_FACTORS; kind++)
         for (uint32_t t = 0; t < box->table_count; t++) {
             if (box->table[t].held)
                 continue;
             uint64_t floats = box->table[t].rows * box->table[t].width;
-            const struct box_list *whole = &lists[box->shard_count + t];
+            const struct box_list *whole = &lists[box->fold_count + t];
             if (whole[kind == PART_DENSE ? 0 : box->table_count].count == 0)
                 continue;
             box_parts_find(box, &box->shards[box->table[t].first_shard], lists, &p);
@@ -109,6 +109,11 @@ struct box_outbox *carry_outbox_find(const struct train_box *box, uint32_t execu
     return NULL;
 }
 
+static const struct shard_view *held_of(const struct train_box *box, uint32_t table, uint32_t shard)
+{
+    return &box->shards[box->table[table].first_shard + shard];
+}
+
 void train_box_pack_commit(const struct train_box *box, uint32_t executor, struct base_buf *out)
 {
     uint64_t number = train_box_committed(box, executor);
@@ -123,9 +128,8 @@ void train_box_pack_commit(const struct train_box *box, uint32_t executor, struc
     base_buf_append(out, &head, sizeof head);
     carry_record_pack(c, number, out);
     carry_append_padded(out, state, head.state_size);
-    if (c->holds) {
-        const struct shard_view *v =
-            &box->shards[box->table[c->hold_table].first_shard + c->hold_shard];
+    for (uint32_t i = 0; c->holds && i < c->hold_count; i++) {
+        const struct shard_view *v = held_of(box, c->hold_table, c->hold_shard + i * c->hold_step);
         base_buf_append(out, v->data[box_current(box, v->shard)],
                         (size_t)v->rows * v->width * sizeof(float));
     }
@@ -173,7 +177,7 @@ static const char *part_take(const struct train_box *box, struct carry_reader *r
     if (part->count == 0)
         return NULL;
     if (part->kind == PART_ROWS) {
-        if (part->index >= box->shard_count || box->shards[part->index].held)
+        if (part->index >= box->fold_count)
             return NULL;
         const struct shard_view *v = &box->shards[part->index];
         if (part->count > r->left / (sizeof(uint32_t) + v->width * sizeof(float)))
@@ -214,12 +218,14 @@ static bool commit_check(const struct train_box *box, uint32_t executor, struct 
     out->state = carry_take_padded(r, head.state_size);
     out->held_size = 0;
     if (h->holds) {
-        if (h->hold_table >= box->table_count || !box->table[h->hold_table].held ||
-            h->hold_shard >= box->table[h->hold_table].shards)
+        if (h->hold_count == 0 ||
+            !train_box_can_hold(box, h->hold_table, h->hold_shard, h->hold_count, h->hold_step))
             return false;
-        const struct shard_view *v =
-            &box->shards[box->table[h->hold_table].first_shard + h->hold_shard];
-        out->held_size = (uint64_t)v->rows * v->width * sizeof(float);
+        for (uint32_t i = 0; i < h->hold_count; i++) {
+            const struct shard_view *v =
+                held_of(box, h->hold_table, h->hold_shard + i * h->hold_step);
+            out->held_size += (uint64_t)v->rows * v->width * sizeof(float);
+        }
     }
     out->held = carry_take(r, out->held_size);
     out->parts = r->at;
@@ -247,7 +253,9 @@ bool train_box_commit_is(const struct train_task_spec *spec, const void *bytes, 
            carry_record_get(&r, &h, &result) && h.number == spec->number && h.fn == spec->fn &&
            h.clock == spec->clock && (h.ends_clock != 0) == spec->ends_clock &&
            (h.holds != 0) == spec->holds &&
-           (!spec->holds || (h.hold_table == spec->hold_table && h.hold_shard == spec->hold_shard));
+           (!spec->holds || (h.hold_table == spec->hold_table && h.hold_shard == spec->hold_shard &&
+                             h.hold_count == train_task_holds(spec) &&
+                             (h.hold_count == 1 || h.hold_step == spec->hold_step)));
 }
 
 static void rows_import(shoal_task *task, uint32_t shard, uint64_t count, const char *bytes)
@@ -330,6 +338,18 @@ static void parts_fold(shoal_task *task, const struct commit_view *c, bool commi
     }
 }
 
+static void held_import(shoal_task *task, const char *bytes)
+{
+    uint64_t rows;
+
+    for (uint32_t i = 0; i < task->held_count; i++) {
+        float *to = shoal_task_held_at(task, i, NULL, NULL, &rows);
+        size_t size = rows * box_held(task, i)->width * sizeof(float);
+        memcpy(to, bytes, size);
+        bytes += size;
+    }
+}
+
 shoal_status train_box_import(struct train_box *box, uint32_t executor, const void *bytes,
                               size_t size, shoal_err *err)
 {
@@ -347,6 +367,8 @@ shoal_status train_box_import(struct train_box *box, uint32_t executor, const vo
                                    .clock = c.record.clock,
                                    .hold_table = c.record.hold_table,
                                    .hold_shard = c.record.hold_shard,
+                                   .hold_count = c.record.hold_count,
+                                   .hold_step = c.record.hold_step,
                                    .ends_clock = c.record.ends_clock != 0,
                                    .holds = c.record.holds != 0};
     shoal_status st = box_task_begin(box, &task, &spec, false, err);
@@ -360,8 +382,7 @@ shoal_status train_box_import(struct train_box *box, uint32_t executor, const vo
         }
         memcpy(state, c.state, c.state_size);
     }
-    if (task.held != NULL)
-        memcpy(task.held->data[task.hold_buffer], c.held, c.held_size);
+    held_import(&task, c.held);
     shoal_task_result(&task, c.result, c.record.result_size);
     parts_import(&task, &c);
     st = box_task_commit(&task, err);

@@ -82,7 +82,7 @@ static inline shoal_status carry_garbled(shoal_err *err, const char *what)
 /* Of a task: the same in executors and commits. */
 struct carry_record {
     uint64_t number, clock;
-    uint32_t fn, result_size, hold_table, hold_shard;
+    uint32_t fn, result_size, hold_table, hold_shard, hold_count, hold_step;
     uint8_t ends_clock, holds, adds, new_state, unused[4];
 };
 

@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "train/master_parts.h"
 #include <math.h>
+#include <string.h>
 
 shoal_env *shoal_driver_env(shoal_driver *driver)
 {
@@ -72,7 +73,10 @@ shoal_status shoal_driver_table(shoal_driver *driver, const shoal_table_opts *op
 {
     if (driver->planned)
         return base_err(err, SHOAL_E_INVAL, "tables are declared in plan only");
-    return train_box_table(driver->master->box, opts, err);
+    /* an application built against an older header has a shorter struct */
+    shoal_table_opts known = SHOAL_TABLE_OPTS_INIT;
+    memcpy(&known, opts, opts->struct_size < sizeof known ? opts->struct_size : sizeof known);
+    return train_box_table(driver->master->box, &known, err);
 }
 
 shoal_status shoal_driver_fresh(shoal_driver *driver)
@@ -116,6 +120,11 @@ const float *shoal_driver_rows_read(const shoal_driver *driver, uint32_t table)
     return train_box_rows(driver->master->box, table);
 }
 
+const void *shoal_driver_block_read(const shoal_driver *driver, uint32_t executor, size_t *out_size)
+{
+    return train_box_data_read(driver->master->box, executor, out_size);
+}
+
 const void *shoal_driver_executor_read(const shoal_driver *driver, uint32_t executor,
                                        size_t *out_size)
 {
@@ -151,6 +160,12 @@ void shoal_driver_report(shoal_driver *driver, double value, double progress, ui
     if (!isnan(progress))
         stats->progress = progress;
     stats->units += units;
+}
+
+void shoal_driver_say(shoal_driver *driver, const char *line)
+{
+    if (driver->said != NULL)
+        base_buf_printf(driver->said, "%s\n", line);
 }
 
 void shoal_driver_finish(shoal_driver *driver)

@@ -194,8 +194,8 @@ void box_parts_find(struct train_box *box, const struct shard_view *v, struct bo
 {
     const struct box_table *t = &box->table[v->table];
     const struct box_list *rows = &lists[v - box->shards];
-    const struct box_list *dense = &lists[box->shard_count + v->table];
-    const struct box_list *factors = &lists[box->shard_count + box->table_count + v->table];
+    const struct box_list *dense = &lists[box->fold_count + v->table];
+    const struct box_list *factors = &lists[box->fold_count + box->table_count + v->table];
     uint64_t width = v->width, whole = t->rows * width * sizeof(float);
 
     *out = (struct fold_parts){.rows = {.data = v->data[0],

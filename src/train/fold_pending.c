@@ -204,7 +204,7 @@ static shoal_status fold_all(struct train_box *box)
     shoal_status all = SHOAL_OK;
     uint64_t start = box->folded;
 
-    for (uint32_t s = 0; s < box->shard_count; s++) {
+    for (uint32_t s = 0; s < box->fold_count; s++) {
         if (!shard_fresh(box, &box->shards[s]) && is_resting(box, start))
             return SHOAL_AGAIN;
         shoal_status st = box_fold_shard(box, s);
@@ -263,9 +263,9 @@ static bool outbox_folded(const struct train_box *box, uint32_t executor,
     if (box->away &&
         number <= atomic_load_explicit(&box->executors[executor].homed, memory_order_acquire))
         return true;
-    for (uint32_t i = 0; lists != NULL && i < count && i < box->shard_count; i++) {
+    for (uint32_t i = 0; lists != NULL && i < count && i < box->fold_count; i++) {
         uint32_t s = atomic_load_explicit(&box_touched(box, lists)[i], memory_order_relaxed);
-        if (s >= box->shard_count || box->shards[s].held)
+        if (s >= box->fold_count)
             continue;
         if (atomic_load_explicit(&lists[s].touched, memory_order_relaxed) == number &&
             atomic_load_explicit(&box->shards[s].folded[executor], memory_order_acquire) < number) {
@@ -380,9 +380,9 @@ static void mark_all(struct train_box *box)
             uint64_t number = atomic_load_explicit(&outbox->number, memory_order_acquire);
             if (lists == NULL || number == 0 || outbox_folded(box, e, outbox, number, &shard))
                 continue;
-            for (uint32_t t = 0; t < count && t < box->shard_count; t++) {
+            for (uint32_t t = 0; t < count && t < box->fold_count; t++) {
                 shard = atomic_load_explicit(&box_touched(box, lists)[t], memory_order_relaxed);
-                if (shard < box->shard_count && !box->shards[shard].held)
+                if (shard < box->fold_count)
                     box_mark(box, shard, e);
             }
         }

@@ -138,6 +138,8 @@ shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
         st = run_loop(&job, &result, err);
     if (st == SHOAL_OK && opts->model != NULL)
         st = save_model(env, &job, err);
+    if (st == SHOAL_OK && opts->said != NULL)
+        st = train_master_tell(job.master, opts->said, err);
     train_master_free(job.master);
     env_loop_free(job.loop);
     if (st == SHOAL_OK)

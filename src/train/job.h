@@ -22,7 +22,8 @@ struct train_job_opts {
     const char *listing;        /* file that tells onlookers of the job; NULL: none */
     size_t memory_max;          /* address space for data and tables */
     struct train_checkpoint_opts checkpoint;
-    uint64_t tick_ms; /* 100 */
+    struct base_buf *said; /* lines about what was learnt are added to it; NULL: not wanted */
+    uint64_t tick_ms;      /* 100 */
     /* So often while it runs; false: stop the job. */
     bool (*tick)(void *ctx, const struct train_master *master);
     void *ctx;

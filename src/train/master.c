@@ -52,9 +52,8 @@ static shoal_status check_dispatch(const struct train_master *m, const shoal_dis
     if (task->arg_size > SHOAL_TASK_ARG_MAX)
         return base_err(err, SHOAL_E_INVAL, "a task's argument of %zu bytes; at most %d",
                         task->arg_size, SHOAL_TASK_ARG_MAX);
-    if (task->holds && (task->hold_table >= train_box_table_count(m->box) ||
-                        !train_box_table_info(m->box, task->hold_table).held ||
-                        task->hold_shard >= train_box_table_info(m->box, task->hold_table).shards))
+    if (task->holds && !train_box_can_hold(m->box, task->hold_table, task->hold_shard,
+                                           task->hold_count, task->hold_step))
         return base_err(err, SHOAL_E_INVAL, "a task cannot hold shard %u of table %u",
                         task->hold_shard, task->hold_table);
     const struct master_executor *e = &m->executor[task->executor];
@@ -80,6 +79,9 @@ shoal_status master_queue(struct train_master *m, const shoal_dispatch *task, sh
                                    .clock = task->clock,
                                    .hold_table = task->hold_table,
                                    .hold_shard = task->hold_shard,
+                                   .hold_count = task->hold_count,
+                                   .hold_step = task->hold_step,
+                                   .hold_whole = task->hold_whole,
                                    .unread = task->unread,
                                    .arg_size = (uint16_t)task->arg_size,
                                    .ends_clock = task->ends_clock,
@@ -104,6 +106,7 @@ static uint32_t first_shard(const struct train_box *box, uint32_t table)
     return count;
 }
 
+/* The books of the index-th shard that a task holds are at [index * spec->hold_step]. */
 static struct master_hold *hold_of(const struct train_master *m, const struct train_task_spec *spec)
 {
     return &m->hold[first_shard(m->box, spec->hold_table) + spec->hold_shard];
@@ -116,10 +119,13 @@ bool master_hold_free(const struct train_master *m, const struct master_executor
 {
     struct master_hold *hold = hold_of(m, spec);
 
-    if (hold->out == 0 || (!hold->afar && m->crew[e->worker]->away == NULL))
-        return true;
-    hold->wanted = true;
-    return false;
+    for (uint32_t i = 0; i < train_task_holds(spec); i++, hold += spec->hold_step) {
+        if (hold->out == 0 || (!hold->afar && m->crew[e->worker]->away == NULL))
+            continue;
+        hold->wanted = true;
+        return false;
+    }
+    return true;
 }
 
 void master_hold_enter(struct train_master *m, const struct master_executor *e,
@@ -127,21 +133,26 @@ void master_hold_enter(struct train_master *m, const struct master_executor *e,
 {
     struct master_hold *hold = hold_of(m, spec);
 
-    hold->out++;
-    hold->afar = m->crew[e->worker]->away != NULL;
+    for (uint32_t i = 0; i < train_task_holds(spec); i++, hold += spec->hold_step) {
+        hold->out++;
+        hold->afar = m->crew[e->worker]->away != NULL;
+    }
 }
 
-/* The task is out no more: who waits for its shard may have it. */
+/* The task is out no more: who waits for its shards may have them. */
 static void hold_leave(struct train_master *m, const struct train_task_spec *spec)
 {
     struct master_hold *hold = hold_of(m, spec);
+    bool wanted = false;
 
-    if (--hold->out > 0)
+    for (uint32_t i = 0; i < train_task_holds(spec); i++, hold += spec->hold_step) {
+        if (--hold->out > 0)
+            continue;
+        wanted |= hold->wanted;
+        hold->afar = hold->wanted = false;
+    }
+    if (!wanted)
         return;
-    hold->afar = false;
-    if (!hold->wanted)
-        return;
-    hold->wanted = false;
     for (uint32_t i = 0; i < m->executor_count; i++)
         if (m->executor[i].sent < m->executor[i].dispatched)
             master_mark(m, i);
@@ -458,6 +469,16 @@ const char *train_master_address(const struct train_master *m)
 shoal_driver *train_master_driver(struct train_master *m)
 {
     return &m->driver;
+}
+
+shoal_status train_master_tell(struct train_master *m, struct base_buf *out, shoal_err *err)
+{
+    if (m->opts.app->tell == NULL)
+        return SHOAL_OK;
+    m->driver.said = out;
+    shoal_status st = m->opts.app->tell(&m->driver, err);
+    m->driver.said = NULL;
+    return st;
 }
 
 struct train_box *train_master_box(struct train_master *m)

@@ -66,6 +66,9 @@ SHOAL_MUST_USE shoal_status train_master_drain(struct train_master *master, uint
 void train_master_stop(struct train_master *master);
 const char *train_master_address(const struct train_master *master);
 shoal_driver *train_master_driver(struct train_master *master);
+/* After the end: appends what the application says it has learnt. */
+SHOAL_MUST_USE shoal_status train_master_tell(struct train_master *master, struct base_buf *out,
+                                              shoal_err *err);
 struct train_box *train_master_box(struct train_master *master);
 
 struct train_stats {

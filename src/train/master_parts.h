@@ -84,10 +84,11 @@ struct master_guest {
 /* The application's hand on the job. */
 struct shoal_driver {
     struct train_master *master;
-    void *options;       /* the application's struct */
-    void *state;         /* driver_size bytes */
-    bool planned;        /* plan is over */
-    bool staleness_open; /* plan may set it */
+    void *options;         /* the application's struct */
+    void *state;           /* driver_size bytes */
+    bool planned;          /* plan is over */
+    bool staleness_open;   /* plan may set it */
+    struct base_buf *said; /* lines of `tell`; NULL: nobody listens */
 };
 
 struct train_master {

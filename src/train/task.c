@@ -1,8 +1,8 @@
 /* task.c - a micro-task from its beginning to its commit, and what it does in between.
  *
  * Begin makes the tables fresh, sees to it that the outbox which the task will write is folded
- * everywhere, and takes and copies the shard that the task holds. The task then writes only what
- * nobody reads: the other state buffer, that outbox, the spare buffer of the shard. Commit fills the
+ * everywhere, and takes and copies the shards that the task holds. The task then writes only what
+ * nobody reads: the other state buffer, that outbox, the spare buffers of the shards. Commit fills the
  * commit record of the number's parity, numbers the outbox, marks the shards, writes the change of
  * buffers down, and stores the executor's committed number: the one store that counts. See box.h.
  *
@@ -32,8 +32,10 @@ shoal_status train_desk_new(struct train_box *box, struct train_desk **out_desk)
 
 void train_desk_free(struct train_desk *desk)
 {
-    if (desk != NULL)
-        base_free(env_alloc(desk->box->env), desk);
+    if (desk == NULL)
+        return;
+    base_free(&base_alloc_libc, desk->scratch);
+    base_free(env_alloc(desk->box->env), desk);
 }
 
 /* The number of clocks only grows, so each look goes on where the last one found one that lags: a
@@ -75,9 +77,8 @@ static shoal_status spec_check(const struct train_box *box, const struct train_t
         return base_err(err, SHOAL_E_INVAL, "there is no executor %u", spec->executor);
     if (spec->arg_size > SHOAL_TASK_ARG_MAX)
         return base_err(err, SHOAL_E_INVAL, "an argument of %u bytes", spec->arg_size);
-    if (spec->holds &&
-        (spec->hold_table >= box->table_count || !box->table[spec->hold_table].held ||
-         spec->hold_shard >= box->table[spec->hold_table].shards))
+    if (spec->holds && !train_box_can_hold(box, spec->hold_table, spec->hold_shard,
+                                           spec->hold_count, spec->hold_step))
         return base_err(err, SHOAL_E_INVAL, "shard %u of table %u cannot be held", spec->hold_shard,
                         spec->hold_table);
     uint64_t committed = train_box_committed(box, spec->executor);
@@ -88,23 +89,51 @@ static shoal_status spec_check(const struct train_box *box, const struct train_t
     return SHOAL_OK;
 }
 
-/* Takes the shard; its spare buffer begins as a copy of what is current. */
+struct shard_view *box_held(const struct shoal_task *task, uint32_t index)
+{
+    const struct train_box *box = task->box;
+    const struct train_task_spec *spec = &task->spec;
+
+    return &box->shards[box->table[spec->hold_table].first_shard + spec->hold_shard +
+                        index * spec->hold_step];
+}
+
+/* The buffer in use of a shard that the task has locked. No change of buffers is left: who unlocks it
+ * settles it, the repairer for the dead. */
+static uint32_t buffer_of(const struct shard_view *v)
+{
+    return atomic_load_explicit(&v->shard->current, memory_order_relaxed) & 1;
+}
+
+static float *spare_of(const struct shard_view *v)
+{
+    return v->data[buffer_of(v) ^ 1];
+}
+
+static void let_go(struct shoal_task *task)
+{
+    while (task->held_count > 0)
+        box_unlock(box_held(task, --task->held_count)->shard);
+}
+
+/* Takes the shards, all or none; their spare buffers begin as copies of what is current. */
 static shoal_status hold(struct shoal_task *task, bool copies)
 {
     struct train_box *box = task->box;
-    const struct box_table *t = &box->table[task->spec.hold_table];
-    struct shard_view *v = &box->shards[t->first_shard + task->spec.hold_shard];
+    uint32_t count = train_task_holds(&task->spec);
 
-    if (!box_lock(box, v->shard))
-        return SHOAL_AGAIN;
-    if (box_crash(box))
-        return SHOAL_E_CANCELLED;
-    /* no change of buffers is left: who unlocks it settles it, the repairer for the dead */
-    uint32_t current = atomic_load_explicit(&v->shard->current, memory_order_relaxed) & 1;
-    if (copies)
-        memcpy(v->data[current ^ 1], v->data[current], (size_t)v->rows * v->width * sizeof(float));
-    task->held = v;
-    task->hold_buffer = current ^ 1;
+    for (; task->held_count < count; task->held_count++) {
+        if (!box_lock(box, box_held(task, task->held_count)->shard)) {
+            let_go(task);
+            return SHOAL_AGAIN;
+        }
+        if (box_crash(box))
+            return SHOAL_E_CANCELLED;
+    }
+    for (uint32_t i = 0; copies && i < count; i++) {
+        const struct shard_view *v = box_held(task, i);
+        memcpy(spare_of(v), v->data[buffer_of(v)], (size_t)v->rows * v->width * sizeof(float));
+    }
     return SHOAL_OK;
 }
 
@@ -128,7 +157,7 @@ shoal_status box_task_begin(struct train_box *box, struct shoal_task *task,
     task->executor = e;
     task->outbox = outbox;
     task->lists = NULL;
-    task->held = NULL;
+    task->held_count = 0;
     task->last = spec->number > 1 ? &e->commit[(spec->number - 1) & 1] : NULL;
     task->state = task->last != NULL ? task->last->state & 1 : 0;
     task->result_size = 0;
@@ -137,7 +166,7 @@ shoal_status box_task_begin(struct train_box *box, struct shoal_task *task,
     memcpy(&task->spec, spec, offsetof(struct train_task_spec, arg));
     memcpy(task->spec.arg, spec->arg, spec->arg_size);
     if (spec->holds)
-        st = hold(task, copies_held);
+        st = hold(task, copies_held && !spec->hold_whole);
     task->busy = st == SHOAL_OK;
     return st;
 }
@@ -165,8 +194,7 @@ shoal_status train_task_begin(struct train_desk *desk, uint64_t seed, const void
 void train_task_abort(shoal_task *task)
 {
     task->busy = false;
-    if (task->held != NULL)
-        box_unlock(task->held->shard);
+    let_go(task);
 }
 
 static shoal_status refuse(shoal_task *task, shoal_err *err)
@@ -202,6 +230,8 @@ static void record_fill(shoal_task *task)
     c->result_size = task->result_size;
     c->hold_table = task->spec.hold_table;
     c->hold_shard = task->spec.hold_shard;
+    c->hold_count = train_task_holds(&task->spec);
+    c->hold_step = task->spec.hold_step;
     c->ends_clock = task->spec.ends_clock;
     c->holds = task->spec.holds;
     c->adds = task->lists != NULL;
@@ -236,14 +266,33 @@ static bool outbox_announce(shoal_task *task)
     return true;
 }
 
-static void flip_announce(shoal_task *task)
+/* The change of buffers of every shard it holds, real as soon as the task is committed. */
+static bool flips_announce(shoal_task *task)
 {
-    struct box_shard *shard = task->held->shard;
+    for (uint32_t i = 0; i < task->held_count; i++) {
+        const struct shard_view *v = box_held(task, i);
+        struct box_shard *shard = v->shard;
+        atomic_store_explicit(&shard->flip_executor, task->spec.executor, memory_order_relaxed);
+        atomic_store_explicit(&shard->flip_buffer, buffer_of(v) ^ 1, memory_order_relaxed);
+        box_order();
+        atomic_store_explicit(&shard->flip_number, task->spec.number, memory_order_release);
+        if (box_crash(task->box))
+            return false;
+    }
+    return true;
+}
 
-    atomic_store_explicit(&shard->flip_executor, task->spec.executor, memory_order_relaxed);
-    atomic_store_explicit(&shard->flip_buffer, task->hold_buffer, memory_order_relaxed);
-    box_order();
-    atomic_store_explicit(&shard->flip_number, task->spec.number, memory_order_release);
+/* After the commit. */
+static bool flips_settle(shoal_task *task)
+{
+    for (; task->held_count > 0; task->held_count--) {
+        struct box_shard *shard = box_held(task, task->held_count - 1)->shard;
+        box_flip_settle(task->box, shard);
+        if (box_crash(task->box))
+            return false;
+        box_unlock(shard);
+    }
+    return true;
 }
 
 /* After the commit: what can be had without waiting. */
@@ -276,21 +325,15 @@ shoal_status box_task_commit(struct shoal_task *task, shoal_err *err)
     record_fill(task);
     if (box_crash(box) || (task->lists != NULL && !outbox_announce(task)) || box_crash(box))
         return SHOAL_E_CANCELLED;
-    if (task->held != NULL)
-        flip_announce(task);
+    if (!flips_announce(task))
+        return SHOAL_E_CANCELLED;
     box_order();
     if (box_crash(box))
         return SHOAL_E_CANCELLED;
     atomic_store(&task->executor->committed, task->spec.number);
     box_order();
-    if (box_crash(box))
+    if (box_crash(box) || !flips_settle(task))
         return SHOAL_E_CANCELLED;
-    if (task->held != NULL) {
-        box_flip_settle(box, task->held->shard);
-        if (box_crash(box))
-            return SHOAL_E_CANCELLED;
-        box_unlock(task->held->shard);
-    }
     if (task->lists != NULL && (box_crash(box) || !fold_touched(task)))
         return SHOAL_E_CANCELLED;
     return SHOAL_OK;
@@ -314,7 +357,7 @@ static bool outbox_open(shoal_task *task)
 {
     struct train_box *box = task->box;
     struct box_outbox *outbox = task->outbox;
-    uint32_t count = box->shard_count, all = count + 2 * box->table_count;
+    uint32_t count = box->fold_count, all = count + 2 * box->table_count;
 
     atomic_store_explicit(&outbox->number, 0, memory_order_relaxed);
     atomic_thread_fence(
@@ -474,7 +517,7 @@ static struct box_list *whole_list(shoal_task *task, uint32_t table, uint32_t pa
     for (uint32_t s = t->first_shard; s < t->first_shard + t->shards; s++)
         if (!touched(task, s))
             touch(task, s);
-    return &task->lists[box->shard_count + part * box->table_count + table];
+    return &task->lists[box->fold_count + part * box->table_count + table];
 }
 
 float *shoal_task_add_all(shoal_task *task, uint32_t table)
@@ -625,21 +668,47 @@ const float *shoal_task_shard(const shoal_task *task, uint32_t table, uint32_t s
                               uint64_t *out_first, uint64_t *out_count)
 {
     const float *current = train_box_shard(task->box, table, shard, out_first, out_count);
+    const struct train_task_spec *spec = &task->spec;
 
-    if (task->held != NULL && task->spec.hold_table == table && task->spec.hold_shard == shard)
-        return task->held->data[task->hold_buffer];
-    return current;
+    if (task->held_count == 0 || spec->hold_table != table || shard < spec->hold_shard)
+        return current;
+    uint32_t past = shard - spec->hold_shard, step = task->held_count > 1 ? spec->hold_step : 1;
+    return past % step == 0 && past / step < task->held_count
+               ? spare_of(box_held(task, past / step))
+               : current;
 }
 
 float *shoal_task_held(shoal_task *task, uint64_t *out_first, uint64_t *out_count)
 {
-    if (task->held == NULL)
+    return shoal_task_held_at(task, 0, NULL, out_first, out_count);
+}
+
+float *shoal_task_held_at(shoal_task *task, uint32_t index, const float **out_before,
+                          uint64_t *out_first, uint64_t *out_count)
+{
+    if (index >= task->held_count)
         return NULL;
+    const struct shard_view *v = box_held(task, index);
+    if (out_before != NULL)
+        *out_before = v->data[buffer_of(v)];
     if (out_first != NULL)
-        *out_first = task->held->first;
+        *out_first = v->first;
     if (out_count != NULL)
-        *out_count = task->held->rows;
-    return task->held->data[task->hold_buffer];
+        *out_count = v->rows;
+    return spare_of(v);
+}
+
+void *shoal_task_scratch(shoal_task *task, size_t size)
+{
+    struct train_desk *desk = task->desk;
+
+    if (desk->scratch_size < size) {
+        base_free(&base_alloc_libc, desk->scratch);
+        desk->scratch = base_malloc(&base_alloc_libc, size + BOX_ALIGN);
+        desk->scratch_size = desk->scratch != NULL ? size : 0;
+    }
+    return desk->scratch_size < size ? NULL
+                                     : (void *)box_round((uintptr_t)desk->scratch, BOX_ALIGN);
 }
 
 uint64_t shoal_task_random(shoal_task *task)

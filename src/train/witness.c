@@ -54,10 +54,9 @@ static enum verdict outbox_look(const struct look *l, uint32_t executor,
 
     if (number == 0 || number > committed || lists == NULL || (!must && may))
         return FINE;
-    for (uint32_t i = 0; i < count && i < box->shard_count && i < l->shards; i++) {
+    for (uint32_t i = 0; i < count && i < box->fold_count && i < l->shards; i++) {
         uint32_t s = atomic_load_explicit(&box_touched(box, lists)[i], memory_order_relaxed);
-        if (s >= box->shard_count || box->shards[s].held ||
-            (l->spec->unread >> box->shards[s].table & 1) != 0 ||
+        if (s >= box->fold_count || (l->spec->unread >> box->shards[s].table & 1) != 0 ||
             atomic_load_explicit(&lists[s].touched, memory_order_relaxed) != number)
             continue;
         uint64_t folded =

@@ -14,8 +14,14 @@ static const char PATH[] = "d/full-0.pack";
 
 static shoal_status plan(shoal_driver *driver, shoal_err *err)
 {
-    shoal_table_opts sums = {sizeof sums, "sums", 4, 2, 2, false};
-    shoal_table_opts held = {sizeof held, "held", 2, 1, 2, true};
+    shoal_table_opts sums = {
+        .struct_size = sizeof sums, .name = "sums", .rows = 4, .width = 2, .shards = 2};
+    shoal_table_opts held = {.struct_size = sizeof held,
+                             .name = "held",
+                             .rows = 2,
+                             .width = 1,
+                             .shards = 2,
+                             .held = true};
     shoal_status st = shoal_driver_executors(driver, 2, err);
 
     shoal_assert(shoal_driver_executor_state(driver, 1, 24) != NULL);

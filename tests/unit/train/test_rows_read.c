@@ -21,7 +21,8 @@ static const shoal_opt OPTS[] = {
 
 static shoal_status plan(shoal_driver *driver, shoal_err *err)
 {
-    shoal_table_opts table = {sizeof table, "rows", ROWS, WIDTH, 4, false};
+    shoal_table_opts table = {
+        .struct_size = sizeof table, .name = "rows", .rows = ROWS, .width = WIDTH, .shards = 4};
     shoal_status st = shoal_driver_executors(driver, EXECUTORS, err);
 
     return st == SHOAL_OK ? shoal_driver_table(driver, &table, err) : st;
