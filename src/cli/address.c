@@ -1,11 +1,30 @@
-/* address.c - see address.h. Tests: tests/cli/test_train_tls.py. */
+/* address.c - see address.h. Tests: tests/cli/test_train_tls.py, transcripts. */
 #include "cli/address.h"
 
 #include "base/err.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char TLS[] = "tls://";
+enum { PORT_MAX = 65535 };
+
+/* Whether a port follows the last colon, and a host is before it; what is wrong with the host, who
+ * looks it up will say. */
+static shoal_status check(const char *address, shoal_err *err)
+{
+    const char *mark = strstr(address, "://");
+    const char *host = mark == NULL ? address : mark + 3;
+    const char *colon = strrchr(host, ':');
+
+    if (colon == NULL || colon == host)
+        return base_err(err, SHOAL_E_INVAL, "'%s' is not an address: HOST:PORT", address);
+    size_t digits = strspn(colon + 1, "0123456789");
+    if (digits == 0 || colon[1 + digits] != '\0' || strtoul(colon + 1, NULL, 10) > PORT_MAX)
+        return base_err(err, SHOAL_E_INVAL, "'%s' is not an address: a port is 0 to %d", address,
+                        PORT_MAX);
+    return SHOAL_OK;
+}
 
 shoal_status cli_address(const char *address, bool tls, char out[CLI_ADDRESS_SIZE], shoal_err *err)
 {
@@ -16,5 +35,5 @@ shoal_status cli_address(const char *address, bool tls, char out[CLI_ADDRESS_SIZ
     if (snprintf(out, CLI_ADDRESS_SIZE, "%s%s", tls && !is_named ? TLS : "", address) >=
         CLI_ADDRESS_SIZE)
         return base_err(err, SHOAL_E_INVAL, "'%.32s...' is too long for an address", address);
-    return SHOAL_OK;
+    return check(address, err);
 }

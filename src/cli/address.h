@@ -7,7 +7,7 @@
 enum { CLI_ADDRESS_SIZE = 300 };
 
 /* `address` into `out`, with "tls://" in front where `tls` is set. SHOAL_E_INVAL in words when it
- * names another transport, or is longer than any address. Any thread. */
+ * names another transport, is longer than any address, or does not end in a port. Any thread. */
 SHOAL_MUST_USE shoal_status cli_address(const char *address, bool tls, char out[CLI_ADDRESS_SIZE],
                                         shoal_err *err);
 

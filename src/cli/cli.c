@@ -68,6 +68,7 @@ struct session {
     size_t lead_count;
     const char **args; /* room for every word */
     void *values;
+    int out_errno;
 };
 
 /* Errors about the words themselves are JSON when --json is among them. */
@@ -262,17 +263,17 @@ static int dispatch(struct session *session, const char *const *words, size_t co
  * is said then. */
 static int finish_output(const struct cli_context *cx, int rc)
 {
-    int failed = fflush(cx->out) != 0 ? errno : cx->out_errno;
     const char *space = cx->topic[0] == '\0' ? "" : " ";
+    char reason[128];
 
-    if (failed == 0 && !ferror(cx->out))
+    if (cli_flush(cx))
         return rc;
+    int failed = *cx->out_errno;
     if (failed == EPIPE || cli_output_unread(cx->out))
         return rc == 0 ? 1 : rc;
-    fprintf(cx->err, "shoal%s%s: cannot write to standard output%s\n", space, cx->topic,
-            failed == ENOSPC  ? ": no space left"
-            : failed == EFBIG ? ": file too large"
-                              : "");
+    fprintf(cx->err, "shoal%s%s: cannot write to standard output%s%s\n", space, cx->topic,
+            failed == 0 ? "" : ": ",
+            failed == 0 ? "" : cli_output_reason(failed, reason, sizeof reason));
     return rc == 0 ? 1 : rc;
 }
 
@@ -291,6 +292,7 @@ int cli_main(int argc, const char *const *argv, FILE *out, FILE *err)
 
     memset(&session, 0, sizeof session);
     session.cx.out = out;
+    session.cx.out_errno = &session.out_errno;
     session.cx.err = err;
     session.cx.log = (struct base_log){.level = BASE_LOG_INFO, .write = write_log, .ctx = err};
     session.cx.topic = "";

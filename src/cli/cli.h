@@ -33,7 +33,7 @@ struct cli_context {
     bool color, ascii;   /* for out */
     bool terminal;       /* err is a terminal: progress may be shown */
     bool out_terminal;   /* out is a terminal: names may be cut to its width */
-    int out_errno;       /* why a write to out failed, 0: not known; told when the command ends */
+    int *out_errno;      /* why out failed first; 0: not known. Told when the command ends */
     unsigned width;      /* of the terminal, 80 when piped */
 };
 
@@ -80,6 +80,10 @@ int cli_fail(const struct cli_context *cx, shoal_status status, const shoal_err 
 int cli_usage(const struct cli_context *cx, const char *format, ...) SHOAL_PRINTF(2, 3);
 /* The same from an err that was filled by somebody else, whatever its code. */
 int cli_usage_err(const struct cli_context *cx, const shoal_err *err);
+/* Writes to cx->out, or writes out what it holds back. False when it has failed, then or before:
+ * cx->out_errno keeps why, which is told when the command ends. */
+bool cli_put(const struct cli_context *cx, const void *bytes, size_t size);
+bool cli_flush(const struct cli_context *cx);
 /* Writes the bytes of `buf` to cx->out and returns 0, or fails when the buffer could not hold them.
  */
 int cli_print(const struct cli_context *cx, const struct base_buf *buf);

@@ -1,110 +1,10 @@
 /* cmd_gen.c - `shoal gen sparse|ratings`: made-up training data of any size.
  *
  * Text goes out as it is made. A file takes its name when it is whole; Ctrl-C leaves nothing. */
-#include "cli/cli.h"
+#include "cli/gen_make.h"
 
 #include "base/assert.h"
-#include "base/err.h"
-#include "base/text.h"
-#include "cli/interrupt.h"
-#include "cli/progress.h"
-#include "data/gen.h"
-#include <errno.h>
 #include <stddef.h>
-#include <string.h>
-
-/* ---- where the text goes ---- */
-
-struct output {
-    struct cli_context *cx;
-    struct env_out *file; /* NULL: to where results go */
-    uint64_t bytes;
-};
-
-static shoal_status put(void *ctx, const char *text, size_t size, shoal_err *err)
-{
-    struct output *out = ctx;
-
-    out->bytes += size;
-    if (out->file != NULL)
-        return env_append(out->file, text, size, err);
-    if (fwrite(text, 1, size, out->cx->out) == size)
-        return SHOAL_OK;
-    out->cx->out_errno = errno;
-    return base_err(err, SHOAL_E_IO, "cannot write the data");
-}
-
-/* What is made: `write` calls the generator with the run and the sink it is given. */
-struct task {
-    shoal_status (*write)(struct cli_context *cx, const void *values,
-                          const struct data_gen_run *run, const struct data_sink *sink,
-                          uint64_t *out_entries, shoal_err *err);
-    const void *values;
-    const char *path, *label;
-    uint64_t total, threads;
-};
-
-static shoal_status write_out(struct cli_context *cx, const struct task *task, struct output *out,
-                              uint64_t *entries, shoal_err *err)
-{
-    atomic_uint_fast64_t done = 0;
-    struct data_sink sink = {put, out};
-    struct data_gen_run run = {
-        .threads = (uint32_t)task->threads, .stop = cli_interrupt_flag(), .done = &done};
-    struct cli_progress *progress =
-        out->file != NULL ? cli_progress_start(cx, task->label, &done, task->total) : NULL;
-
-    cli_interrupt_start();
-    shoal_status st = task->write(cx, task->values, &run, &sink, entries, err);
-    cli_interrupt_stop();
-    cli_progress_stop(progress);
-    return st;
-}
-
-static int finish(struct cli_context *cx, shoal_status st, const shoal_err *err)
-{
-    if (ferror(cx->out))
-        return 1; /* told when the command ends, unless the reader left */
-    int rc = st == SHOAL_OK ? 0 : cli_fail(cx, st, err);
-    if (st == SHOAL_E_CANCELLED) {
-        fflush(cx->out);
-        cli_interrupt_raise();
-    }
-    return rc;
-}
-
-/* Makes the data; *out_bytes is 0 when it did not go to a file. */
-static int make(struct cli_context *cx, const struct task *task, uint64_t *out_entries,
-                uint64_t *out_bytes)
-{
-    struct output out = {.cx = cx};
-    shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st = SHOAL_OK;
-    bool to_file = strcmp(task->path, "-") != 0;
-
-    *out_bytes = 0;
-    if (to_file)
-        st = env_create(cx->env, task->path, &out.file, &err);
-    if (st == SHOAL_OK)
-        st = write_out(cx, task, &out, out_entries, &err);
-    if (st == SHOAL_OK && to_file)
-        st = env_commit(out.file, &err);
-    else
-        env_discard(out.file);
-    if (st == SHOAL_OK && to_file)
-        *out_bytes = out.bytes;
-    return finish(cx, st, &err);
-}
-
-/* "1,000 rows" */
-static const char *count_of(uint64_t count, const char *what, char *buf, size_t size)
-{
-    char number[32];
-
-    snprintf(buf, size, "%s %s%s", base_format_count(count, number, sizeof number), what,
-             count == 1 ? "" : "s");
-    return buf;
-}
 
 /* ---- gen sparse ---- */
 
@@ -143,17 +43,17 @@ static int run_sparse(struct cli_context *cx, const void *values, const char *co
                       size_t arg_count)
 {
     const struct sparse_values *v = values;
-    struct task task = {write_sparse, v, v->output, "rows", v->rows, v->threads};
+    struct cli_gen_task task = {write_sparse, v, v->output, "rows", v->rows, v->threads};
     uint64_t entries = 0, bytes = 0;
     char rows[64], entry_text[64];
 
     (void)args, (void)arg_count;
-    int rc = make(cx, &task, &entries, &bytes);
+    int rc = cli_gen_make(cx, &task, &entries, &bytes);
     if (rc == 0 && bytes > 0) {
         base_log(&cx->log, BASE_LOG_INFO, "%s with %s, %.1f MB: %s",
-                 count_of(v->rows, "row", rows, sizeof rows),
-                 count_of(entries, "value", entry_text, sizeof entry_text), (double)bytes * 1e-6,
-                 v->output);
+                 cli_gen_count(v->rows, "row", rows, sizeof rows),
+                 cli_gen_count(entries, "value", entry_text, sizeof entry_text),
+                 (double)bytes * 1e-6, v->output);
         if (v->classes != 0)
             base_log(&cx->log, BASE_LOG_INFO, "next: shoal train logreg %s", v->output);
     }
@@ -294,17 +194,18 @@ static int run_ratings(struct cli_context *cx, const void *values, const char *c
                        size_t arg_count)
 {
     const struct ratings_values *v = values;
-    struct task task = {write_ratings, v, v->output, "ratings", v->ratings, v->threads};
+    struct cli_gen_task task = {write_ratings, v, v->output, "ratings", v->ratings, v->threads};
     uint64_t entries = 0, bytes = 0;
     char ratings[64], users[64], items[64];
 
     (void)args, (void)arg_count;
-    int rc = make(cx, &task, &entries, &bytes);
+    int rc = cli_gen_make(cx, &task, &entries, &bytes);
     if (rc == 0 && bytes > 0) {
         base_log(&cx->log, BASE_LOG_INFO, "%s of %s by %s, %.1f MB: %s",
-                 count_of(entries, "rating", ratings, sizeof ratings),
-                 count_of(v->items, "item", items, sizeof items),
-                 count_of(v->users, "user", users, sizeof users), (double)bytes * 1e-6, v->output);
+                 cli_gen_count(entries, "rating", ratings, sizeof ratings),
+                 cli_gen_count(v->items, "item", items, sizeof items),
+                 cli_gen_count(v->users, "user", users, sizeof users), (double)bytes * 1e-6,
+                 v->output);
         base_log(&cx->log, BASE_LOG_INFO, "next: shoal train mf %s", v->output);
     }
     return rc;

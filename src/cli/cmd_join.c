@@ -127,8 +127,10 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     st = wire_key_load(cx->env, v->key, &opts.key, &err);
     if (strcmp(err.where, "-") == 0)
         base_err_where(&err, "standard input");
-    if (st == SHOAL_OK && v->spill != NULL)
+    if (st == SHOAL_OK && v->spill != NULL) {
+        cli_memory_watch(cx, v->spill);
         st = env_spill_start(cx->env, v->spill, &err);
+    }
     if (st == SHOAL_OK) {
         cli_interrupt_start();
         st = train_work_run(cx->env, &opts, &err);

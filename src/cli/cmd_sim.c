@@ -17,7 +17,6 @@
 #include "sim/choice.h"
 #include "sim/report.h"
 #include "sim/run.h"
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -355,10 +354,8 @@ static void print_notes(const struct work *w)
     const struct sim_metrics *m = &w->runs[0].result->metrics;
     const struct base_log *log = &w->cx->log;
 
-    if (fflush(w->cx->out) != 0) { /* so that they come after the table */
-        w->cx->out_errno = errno;
+    if (!cli_flush(w->cx)) /* so that they come after the table */
         return;
-    }
     if (w->v->cluster == default_cluster)
         base_log(log, BASE_LOG_INFO, "cluster: %s, as none was given; choose with --cluster",
                  default_cluster);
@@ -400,7 +397,7 @@ static shoal_status write_report(const struct work *w, const char *const *args, 
     st = st == SHOAL_OK ? sim_report(w->results, w->run_count, &opts, &page, err)
                         : base_err_nomem(err, "writing the report");
     if (st == SHOAL_OK && to_stdout(w))
-        fwrite(page.data, 1, page.size, w->cx->out); /* looked at when the command ends */
+        (void)cli_put(w->cx, page.data, page.size);
     else if (st == SHOAL_OK)
         st = env_write_whole(w->cx->env, w->v->report, page.data, page.size, err);
     base_buf_fini(&page);

@@ -9,7 +9,6 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/solve_show.h"
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -136,6 +135,7 @@ static int print_to_file(const struct cli_context *cx, const char *path, const s
     cli_interrupt_start();
     to.out = fopencookie(&sink, "w", (cookie_io_functions_t){.write = sink_write});
     to.color = to.out_terminal = false;
+    to.out_errno = NULL; /* the sink knows */
     if (to.out == NULL) {
         sink.status = base_err_nomem(&err, "writing the result");
     } else {
@@ -168,8 +168,7 @@ static int report(struct cli_context *cx, const struct values *v, const struct c
 
     if (rc != 0)
         return rc;
-    if (fflush(cx->out) != 0) /* so that talk comes after the tables */
-        cx->out_errno = errno;
+    (void)cli_flush(cx); /* so that talk comes after the tables */
     cli_solve_warn(cx, s);
     return s->result->exact ? 0 : 1;
 }

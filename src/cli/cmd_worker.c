@@ -5,9 +5,12 @@
 #include "base/err.h"
 #include "cli/apps.h"
 #include "cli/interrupt.h"
+#include "cli/memory.h"
 #include "train/job.h"
+#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { SEGMENT = 3 };
@@ -47,6 +50,22 @@ static bool stop(void *ctx)
     return atomic_load_explicit(cli_interrupt_flag(), memory_order_relaxed);
 }
 
+/* The job's memory is a file of a folder where the driver spills, and has none otherwise. */
+static void watch_memory(const struct cli_context *cx)
+{
+    char path[PATH_MAX], name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", SEGMENT);
+    ssize_t size = readlink(name, path, sizeof path - 1);
+    if (size <= 0 || strncmp(path, "/memfd:", 7) == 0)
+        return;
+    path[size] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    cli_memory_watch(cx, path);
+}
+
 static int run(struct cli_context *cx, const void *values, const char *const *args,
                size_t arg_count)
 {
@@ -70,6 +89,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
         return cli_usage(cx, "a worker is started by 'shoal train' and reads its key from it");
     st = wire_key_parse(key, sizeof key, &opts.key, &err);
     (void)signal(SIGINT, SIG_IGN); /* Ctrl-C is the driver's, which tells us */
+    watch_memory(cx);
     cli_interrupt_start();
     if (st == SHOAL_OK)
         st = train_work_run(cx->env, &opts, &err);

@@ -281,7 +281,7 @@ int cli_columns_print(struct cli_columns *table)
         pending = column == 0 ? 0 : pending + GAP;
         print_cell(table, i, widths, &pending);
         if (column + 1 == table->column_count)
-            putc('\n', table->cx->out);
+            (void)cli_put(table->cx, "\n", 1);
     }
     return 0;
 }

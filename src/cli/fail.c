@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include "base/err.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -125,11 +126,32 @@ int cli_usage(const struct cli_context *cx, const char *format, ...)
     return report(cx, &err, true);
 }
 
+static bool out_is_whole(const struct cli_context *cx)
+{
+    if (!ferror(cx->out))
+        return true;
+    if (cx->out_errno != NULL && *cx->out_errno == 0)
+        *cx->out_errno = errno;
+    return false;
+}
+
+bool cli_put(const struct cli_context *cx, const void *bytes, size_t size)
+{
+    if (size > 0)
+        (void)fwrite(bytes, 1, size, cx->out);
+    return out_is_whole(cx);
+}
+
+bool cli_flush(const struct cli_context *cx)
+{
+    (void)fflush(cx->out);
+    return out_is_whole(cx);
+}
+
 int cli_print(const struct cli_context *cx, const struct base_buf *buf)
 {
     if (base_buf_status(buf) != SHOAL_OK)
         return cli_fail(cx, base_buf_status(buf), NULL);
-    if (buf->size > 0)
-        fwrite(buf->data, 1, buf->size, cx->out);
+    (void)cli_put(cx, buf->data, buf->size);
     return 0;
 }

@@ -9,6 +9,10 @@
  * error too. */
 SHOAL_MUST_USE shoal_status cli_memory_start(const struct cli_context *cx, const char *spill,
                                              const char *data, unsigned copies, shoal_err *err);
+/* From here on a disk that fails under memory of files in `folder` is told in words, and ends the
+ * process with status 1: a page that cannot be read is a signal (SIGBUS), with nobody to return an
+ * error to. Part of cli_memory_start; the process's, since signals are. */
+void cli_memory_watch(const struct cli_context *cx, const char *folder);
 /* When that was not enough (SHOAL_E_NOMEM without a hint): says why and what helps. */
 void cli_memory_explain(const struct cli_context *cx, const char *spill, shoal_status status,
                         shoal_err *err);

@@ -271,7 +271,7 @@ void cli_sim_story(const struct cli_context *cx, const struct sim_result *const 
             putc('\n', cx->out);
         }
         if (r->story.size > 0)
-            fwrite(r->story.data, 1, r->story.size, cx->out);
+            (void)cli_put(cx, r->story.data, r->story.size);
         if (i + 1 < count)
             putc('\n', cx->out);
     }

@@ -17,7 +17,7 @@ static void drain(struct sink *sink, size_t above)
 {
     if (sink->buf.size <= above || base_buf_status(&sink->buf) != SHOAL_OK)
         return;
-    fwrite(sink->buf.data, 1, sink->buf.size, sink->cx->out); /* looked at when the command ends */
+    (void)cli_put(sink->cx, sink->buf.data, sink->buf.size);
     base_buf_clear(&sink->buf);
 }
 

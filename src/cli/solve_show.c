@@ -1,5 +1,5 @@
-/* solve_show.c - a solved problem: a headline, kinds with their prices, jobs with their shares,
- * what binds, the certificate. solve_json.c is the same as one JSON object.
+/* solve_show.c - a solved problem: a headline, kinds with their prices, jobs with their shares
+ * (solve_jobs.c), what binds, the certificate. solve_json.c is the same as one JSON object.
  *
  * Tests: tests/cli/transcripts/solve*.txt, tests/cli/test_solve.py. */
 #include "cli/solve_show.h"
@@ -10,10 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { NAMED_MAX = 5, KINDS_NAMED_MAX = 3, KIND_COLUMNS_MAX = 6 };
+enum { NAMED_MAX = 5, KINDS_NAMED_MAX = 3 };
 
-/* A share of time below this is none. */
-static const double SHARE_MIN = 1e-6;
 /* A price below this part of what it is of is none. */
 static const double PRICE_MIN = 5e-7;
 /* A gap below this is no gap: what was not proven is something else. */
@@ -28,43 +26,13 @@ static double job_count(const struct solve_problem *p)
     return count;
 }
 
-/* Share of the time of one job of the row that it spends in pairs; NULL when memory is short. */
-static double *time_in_pairs(const struct cli_context *cx, const struct cli_solved *s)
-{
-    const struct solve_problem *p = s->problem;
-    double *time = base_calloc(env_alloc(cx->env), p->job_count + 1, sizeof *time);
-
-    for (size_t i = 0; time != NULL && i < s->result->pair_count; i++) {
-        const shoal_solve_pair_share *pair = &s->result->pairs[i];
-        time[pair->job] += pair->share / p->count[pair->job];
-        time[pair->with] += pair->share / p->count[pair->with];
-    }
-    return time;
-}
-
 /* ---- for people ---- */
 
-/* 4 digits, without the zeros that say nothing; large ones with separators. Returns buf. */
-static const char *show_number(double value, char *buf, size_t size)
+const char *cli_solve_number(double value, char *buf, size_t size)
 {
     if (value >= 9999.5 && value < 1e15)
         return base_format_count((uint64_t)llround(value), buf, size);
     snprintf(buf, size, "%.4g", value);
-    return buf;
-}
-
-static const char *show_percent(double part, char *buf, size_t size)
-{
-    double percent = 100 * part;
-
-    if (part < SHARE_MIN)
-        snprintf(buf, size, "-");
-    else if (percent < 0.05)
-        snprintf(buf, size, "<0.1 %%");
-    else if (percent < 0.95)
-        snprintf(buf, size, "%.1g %%", percent);
-    else
-        snprintf(buf, size, fabs(percent - round(percent)) < 0.05 ? "%.0f %%" : "%.1f %%", percent);
     return buf;
 }
 
@@ -92,7 +60,7 @@ static const char *show_span(double seconds, char *buf, size_t size)
 {
     char words[48], number[48];
 
-    show_number(seconds, number, sizeof number);
+    cli_solve_number(seconds, number, sizeof number);
     if (!isfinite(seconds) || seconds < 60)
         snprintf(buf, size, "%s s", number);
     else
@@ -113,8 +81,8 @@ static void say_deadlines(const struct cli_context *cx, const struct cli_solved 
         kept += isfinite(p->deadline_s[i]) && cli_solve_keeps(s, i) ? p->count[i] : 0;
     }
     if (count > 0)
-        fprintf(cx->out, ", %s of %s deadline%s kept", show_number(kept, text, sizeof text),
-                show_number(count, all, sizeof all), count == 1 ? "" : "s");
+        fprintf(cx->out, ", %s of %s deadline%s kept", cli_solve_number(kept, text, sizeof text),
+                cli_solve_number(count, all, sizeof all), count == 1 ? "" : "s");
 }
 
 static void say_level(const struct cli_context *cx, const struct cli_solved *s)
@@ -122,7 +90,7 @@ static void say_level(const struct cli_context *cx, const struct cli_solved *s)
     const struct solve_problem *p = s->problem;
     double level = s->result->level;
     char a[48], b[128];
-    const char *number = show_number(level, a, sizeof a);
+    const char *number = cli_solve_number(level, a, sizeof a);
     bool one = strcmp(number, "1") == 0;
 
     switch (s->objective) {
@@ -152,7 +120,8 @@ static void say_level(const struct cli_context *cx, const struct cli_solved *s)
             say_deadlines(cx, s);
         break;
     case SCHED_OBJECTIVE_FIFO:
-        fprintf(cx->out, "%s of %s jobs have GPUs", number, show_number(job_count(p), b, sizeof b));
+        fprintf(cx->out, "%s of %s jobs have GPUs", number,
+                cli_solve_number(job_count(p), b, sizeof b));
         break;
     case SCHED_OBJECTIVE_HIERARCHICAL:
         fprintf(cx->out, "the speed of %s average GPU%s in all when the first run out%s", number,
@@ -171,8 +140,9 @@ static void say_believed(const struct cli_context *cx, const struct cli_solved *
     if (!s->agnostic || fabs(believed - s->result->level) <= AGREE * fabs(believed))
         return;
     fprintf(cx->out, "\nwith all kinds equally fast, as is pretended, it would be %s",
-            s->objective == SCHED_OBJECTIVE_MAKESPAN ? show_span(believed, text, sizeof text)
-                                                     : show_number(believed, text, sizeof text));
+            s->objective == SCHED_OBJECTIVE_MAKESPAN
+                ? show_span(believed, text, sizeof text)
+                : cli_solve_number(believed, text, sizeof text));
 }
 
 static void print_headline(const struct cli_context *cx, const struct cli_solved *s)
@@ -217,11 +187,11 @@ static void say_priced(const struct cli_context *cx, const struct cli_solved *s)
                 s->agnostic ? " as long as all kinds are taken for equally fast" : "");
     else if (!cli_solve_prices_level(s))
         fprintf(cx->out, "%sthe work of all: as much as %s jobs at their fastest%s\n", next,
-                show_number(r->priced, text, sizeof text),
+                cli_solve_number(r->priced, text, sizeof text),
                 is_weighted(s->problem) ? ", by weight" : "");
-    else if (r->priced > r->believed * (1 + SHARE_MIN) && s->objective == SCHED_OBJECTIVE_MAX_MIN)
+    else if (r->priced > r->believed * (1 + AGREE) && s->objective == SCHED_OBJECTIVE_MAX_MIN)
         fprintf(cx->out, "%sthe first jobs to run out of GPUs, at %s average GPUs%s\n", next,
-                show_number(r->priced, text, sizeof text),
+                cli_solve_number(r->priced, text, sizeof text),
                 is_weighted(s->problem) ? " times their weight" : "");
 }
 
@@ -242,9 +212,10 @@ static int print_kinds(const struct cli_context *cx, const struct cli_solved *s)
     for (uint32_t k = 0; k < p->kind_count; k++) {
         double part = cli_solve_worth(s, k);
         cli_columns_cell(&table, CLI_PLAIN, "%s", solve_problem_kind(p, k));
-        cli_columns_cell(&table, CLI_PLAIN, "%s", show_number(p->capacity[k], text, sizeof text));
+        cli_columns_cell(&table, CLI_PLAIN, "%s",
+                         cli_solve_number(p->capacity[k], text, sizeof text));
         cli_columns_cell(&table, cli_solve_used_up(s, k) ? CLI_BOLD : CLI_PLAIN, "%s",
-                         show_number(s->result->used[k], text, sizeof text));
+                         cli_solve_number(s->result->used[k], text, sizeof text));
         if (money && isnan(p->usd_h[k]))
             cli_columns_cell(&table, CLI_PLAIN, "-");
         else if (money)
@@ -260,218 +231,6 @@ static int print_kinds(const struct cli_context *cx, const struct cli_solved *s)
     cli_columns_fini(&table);
     if (rc == 0)
         say_priced(cx, s);
-    return rc;
-}
-
-/* Which columns the table of jobs has, besides the name, the part of top speed and a remark. */
-struct columns {
-    bool count, entity, by_kind, gpus, speed;
-    const double *in_pairs; /* NULL: no sharing */
-    size_t rows;
-};
-
-/* Letters for cli_columns, in the order of add_headings and add_job. */
-static void lay_out(const struct columns *c, uint32_t kind_count, char *letters)
-{
-    *letters++ = 'x';
-    if (c->entity)
-        *letters++ = 'x';
-    for (uint32_t k = 0; c->by_kind && k < kind_count; k++)
-        *letters++ = 'r';
-    for (int n = c->count + c->gpus + (c->in_pairs != NULL) + c->speed + 1; n > 0; n--)
-        *letters++ = 'r';
-    *letters++ = 'l';
-    if (!c->by_kind)
-        *letters++ = 'w';
-    *letters = '\0';
-}
-
-static void add_headings(struct cli_columns *table, const struct solve_problem *p,
-                         const struct columns *c)
-{
-    cli_columns_cell(table, CLI_DIM, "JOB");
-    if (c->entity)
-        cli_columns_cell(table, CLI_DIM, "ENTITY");
-    if (c->count)
-        cli_columns_cell(table, CLI_DIM, "COUNT");
-    if (c->gpus)
-        cli_columns_cell(table, CLI_DIM, "GPUS");
-    for (uint32_t k = 0; c->by_kind && k < p->kind_count; k++)
-        cli_columns_cell(table, CLI_DIM, "%s", solve_problem_kind(p, k));
-    if (c->in_pairs != NULL)
-        cli_columns_cell(table, CLI_DIM, "SHARED");
-    if (c->speed)
-        cli_columns_cell(table, CLI_DIM, "STEPS/S");
-    cli_columns_cell(table, CLI_DIM, "OF TOP");
-    cli_columns_cell(table, CLI_DIM, "%s", "");
-    if (!c->by_kind)
-        cli_columns_cell(table, CLI_DIM, "SHARE OF TIME ON");
-}
-
-/* "v100 60%, k80 40%" */
-static void add_shares(struct cli_columns *table, const struct cli_solved *s, size_t job)
-{
-    const struct solve_problem *p = s->problem;
-    const double *shares = s->result->shares + job * p->kind_count;
-    char list[512] = "", text[48];
-
-    for (uint32_t k = 0; k < p->kind_count; k++) {
-        size_t used = strlen(list);
-        if (shares[k] < SHARE_MIN)
-            continue;
-        show_percent(shares[k], text, sizeof text);
-        snprintf(list + used, sizeof list - used, "%s%.60s %.*s%%", used > 0 ? ", " : "",
-                 solve_problem_kind(p, k), (int)strcspn(text, " "),
-                 text); /* breaks at kinds only */
-    }
-    cli_columns_cell(table, CLI_PLAIN, "%s", list[0] == '\0' ? "-" : list);
-}
-
-static const char *remark(const struct cli_solved *s, size_t job)
-{
-    unsigned flags = s->result->flags[job];
-
-    if ((flags & SHOAL_SOLVE_NOWHERE) != 0)
-        return "runs nowhere";
-    if ((flags & SHOAL_SOLVE_GIVEN_UP) != 0)
-        return "deadline given up";
-    if (s->objective == SCHED_OBJECTIVE_COST_SLO && isfinite(s->problem->deadline_s[job]) &&
-        !cli_solve_keeps(s, job))
-        return "misses its deadline"; /* --agnostic: it was thought to be faster */
-    if ((flags & SHOAL_SOLVE_TOP_SPEED) != 0)
-        return "top speed";
-    return (flags & SHOAL_SOLVE_HOLDS_BACK) != 0 ? "holds back" : "";
-}
-
-static void add_job(struct cli_columns *table, const struct cli_solved *s, const struct columns *c,
-                    size_t i)
-{
-    const struct solve_problem *p = s->problem;
-    const shoal_solve_result *r = s->result;
-    double best = s->fastest[i];
-    char text[48];
-
-    cli_columns_cell(table, CLI_PLAIN, "%s", solve_problem_job(p, i));
-    if (c->entity)
-        cli_columns_cell(table, CLI_PLAIN, "%s", solve_problem_entity(p, p->entity[i]));
-    if (c->count)
-        cli_columns_cell(table, CLI_PLAIN, "%s", show_number(p->count[i], text, sizeof text));
-    if (c->gpus)
-        cli_columns_cell(table, CLI_PLAIN, "%s", show_number(p->gpus[i], text, sizeof text));
-    for (uint32_t k = 0; c->by_kind && k < p->kind_count; k++)
-        cli_columns_cell(table, CLI_PLAIN, "%s",
-                         show_percent(r->shares[i * p->kind_count + k], text, sizeof text));
-    if (c->in_pairs != NULL)
-        cli_columns_cell(table, CLI_PLAIN, "%s", show_percent(c->in_pairs[i], text, sizeof text));
-    if (c->speed)
-        cli_columns_cell(table, CLI_PLAIN, "%s", show_number(r->speeds[i], text, sizeof text));
-    cli_columns_cell(table, CLI_PLAIN, "%s",
-                     best > 0 ? show_percent(r->speeds[i] / best, text, sizeof text) : "-");
-    cli_columns_cell(table, CLI_PLAIN, "%s", remark(s, i));
-    if (!c->by_kind)
-        add_shares(table, s, i);
-}
-
-/* True when the table was printed: it fits, or `force`. */
-static bool try_jobs(const struct cli_context *cx, const struct cli_solved *s,
-                     const struct columns *c, bool force, int *out_rc)
-{
-    char letters[SHOAL_SOLVE_KINDS_MAX + 12];
-    struct cli_columns table;
-
-    lay_out(c, s->problem->kind_count, letters);
-    cli_columns_init(&table, cx, letters);
-    add_headings(&table, s->problem, c);
-    for (size_t i = 0; i < c->rows; i++)
-        add_job(&table, s, c, i);
-    bool print = force || !cx->out_terminal || cli_columns_needs(&table) <= cx->width;
-    if (print)
-        *out_rc = cli_columns_print(&table);
-    cli_columns_fini(&table);
-    return print;
-}
-
-/* A column per kind while there is room, without the GPUs and the speed if need be; else a list of
- * the kinds that a job uses, which wraps. */
-static int print_table(const struct cli_context *cx, const struct cli_solved *s, struct columns c)
-{
-    static const struct {
-        bool by_kind, gpus, speed;
-    } forms[] = {{true, true, true},
-                 {true, false, true},
-                 {true, false, false},
-                 {false, true, true},
-                 {false, false, false}};
-    int rc = 0;
-
-    for (size_t i = 0; i < BASE_COUNT(forms); i++) {
-        if (forms[i].by_kind && s->problem->kind_count > KIND_COLUMNS_MAX)
-            continue;
-        c.by_kind = forms[i].by_kind;
-        c.gpus = forms[i].gpus;
-        c.speed = forms[i].speed;
-        if (try_jobs(cx, s, &c, i + 1 == BASE_COUNT(forms), &rc))
-            break;
-    }
-    return rc;
-}
-
-static void say_more(const struct cli_context *cx, const struct cli_solved *s, size_t count)
-{
-    char more[32];
-
-    if (count > s->jobs_max)
-        fprintf(cx->out, "%s %s more (--jobs all, or --json)\n", cx->ascii ? "..." : "\xe2\x80\xa6",
-                base_format_count(count - s->jobs_max, more, sizeof more));
-}
-
-static int print_jobs(const struct cli_context *cx, const struct cli_solved *s)
-{
-    const struct solve_problem *p = s->problem;
-    struct columns c = {.entity = s->objective == SCHED_OBJECTIVE_HIERARCHICAL && p->entity != NULL,
-                        .rows = p->job_count < s->jobs_max ? p->job_count : s->jobs_max};
-    double *in_pairs = s->sharing ? time_in_pairs(cx, s) : NULL;
-
-    if (s->sharing && in_pairs == NULL)
-        return cli_fail(cx, SHOAL_E_NOMEM, NULL);
-    c.in_pairs = in_pairs;
-    for (size_t i = 0; i < p->job_count && !c.count; i++)
-        c.count = p->count[i] != 1;
-    putc('\n', cx->out);
-    int rc = print_table(cx, s, c);
-    base_free(env_alloc(cx->env), in_pairs);
-    if (rc == 0)
-        say_more(cx, s, p->job_count);
-    return rc;
-}
-
-static int print_pairs(const struct cli_context *cx, const struct cli_solved *s)
-{
-    const struct solve_problem *p = s->problem;
-    struct cli_columns table;
-    char text[48];
-
-    putc('\n', cx->out);
-    if (s->result->pair_count == 0) {
-        fputs("no pair is worth sharing GPUs\n", cx->out);
-        return 0;
-    }
-    cli_columns_init(&table, cx, "xxlr");
-    cli_columns_cell(&table, CLI_DIM, "SHARING GPUS");
-    cli_columns_cell(&table, CLI_DIM, "WITH");
-    cli_columns_cell(&table, CLI_DIM, "KIND");
-    cli_columns_cell(&table, CLI_DIM, "PAIRS AT A TIME");
-    for (size_t i = 0; i < s->result->pair_count && i < s->jobs_max; i++) {
-        const shoal_solve_pair_share *pair = &s->result->pairs[i];
-        cli_columns_cell(&table, CLI_PLAIN, "%s", solve_problem_job(p, pair->job));
-        cli_columns_cell(&table, CLI_PLAIN, "%s", solve_problem_job(p, pair->with));
-        cli_columns_cell(&table, CLI_PLAIN, "%s", solve_problem_kind(p, pair->kind));
-        cli_columns_cell(&table, CLI_PLAIN, "%s", show_number(pair->share, text, sizeof text));
-    }
-    int rc = cli_columns_print(&table);
-    cli_columns_fini(&table);
-    if (rc == 0)
-        say_more(cx, s, s->result->pair_count);
     return rc;
 }
 
@@ -522,7 +281,8 @@ static void say_count(const struct cli_context *cx, double count, const char *on
     char text[48];
 
     if (count > 0)
-        fprintf(cx->out, ", %s %s", show_number(count, text, sizeof text), count == 1 ? one : many);
+        fprintf(cx->out, ", %s %s", cli_solve_number(count, text, sizeof text),
+                count == 1 ? one : many);
 }
 
 /* "a, b, c and 12 more" into buf: the jobs with a flag and without another. */
@@ -558,7 +318,7 @@ static void say_given_up(const struct cli_context *cx, const struct cli_solved *
     if (count == 0)
         return;
     fprintf(cx->out, "%s deadline%s cannot be kept %s and %s given up: %s\n",
-            show_number(count, text, sizeof text), count == 1 ? "" : "s",
+            cli_solve_number(count, text, sizeof text), count == 1 ? "" : "s",
             hopeless ? "even at top speed" : "with the others", count == 1 ? "is" : "are",
             name_flagged(s, flag, without, names, sizeof names));
 }
@@ -609,9 +369,9 @@ int cli_solve_text(const struct cli_context *cx, const struct cli_solved *s)
     print_headline(cx, s);
     rc = print_kinds(cx, s);
     if (rc == 0 && s->problem->job_count > 0 && s->jobs_max > 0)
-        rc = print_jobs(cx, s);
+        rc = cli_solve_jobs(cx, s);
     if (rc == 0 && s->sharing && s->jobs_max > 0)
-        rc = print_pairs(cx, s);
+        rc = cli_solve_pairs(cx, s);
     if (rc != 0)
         return rc;
     if (s->problem->job_count > 0)

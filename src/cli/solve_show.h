@@ -26,6 +26,12 @@ int cli_solve_json(const struct cli_context *cx, const struct cli_solved *s);
 /* What is not wrong but should be known, on stderr: jobs that run nowhere and the like. */
 void cli_solve_warn(const struct cli_context *cx, const struct cli_solved *s);
 
+/* Parts of cli_solve_text: solve_jobs.c. */
+int cli_solve_jobs(const struct cli_context *cx, const struct cli_solved *s);
+int cli_solve_pairs(const struct cli_context *cx, const struct cli_solved *s);
+/* 4 digits, without the zeros that say nothing; large ones with separators. Returns buf. */
+const char *cli_solve_number(double value, char *buf, size_t size);
+
 /* Parts of both: solve_facts.c. */
 bool cli_solve_counts_money(enum sched_objective objective);
 bool cli_solve_used_up(const struct cli_solved *s, uint32_t kind);

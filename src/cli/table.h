@@ -27,6 +27,10 @@
     X(trace_gen)           \
     X(gen_sparse)          \
     X(gen_ratings)         \
+    X(gen_corpus)          \
+    X(gen_regression)      \
+    X(corpus_build)        \
+    X(corpus_info)         \
     X(policy_list)         \
     X(policy_show)         \
     X(doctor)              \

@@ -10,6 +10,7 @@
 #ifndef ENV_LOOP_REAL_H
 #define ENV_LOOP_REAL_H
 
+#include "env/env_real.h"
 #include "env/loop_heap.h"
 #include "env/loop_list.h"
 #include "env/loop_ops.h"
@@ -56,10 +57,6 @@ struct real_loop {
 
     char buffer[REAL_BUFFER_SIZE]; /* what was just received */
 };
-
-/* In env_real.c. */
-shoal_status env_real_status(int code);                         /* of an errno */
-const char *env_real_reason(int code, char *text, size_t size); /* in words */
 
 /* --- loop_real.c --- */
 SHOAL_MUST_USE int loop_real_watch(struct real_loop *loop, struct real_source *source,

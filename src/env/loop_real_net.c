@@ -10,6 +10,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -69,6 +70,8 @@ shoal_status loop_real_resolve(const char *address, bool passive, struct addrinf
     const char *port = NULL;
     if (!split(address, host, &port) || strspn(port, "0123456789") != strlen(port))
         return base_err(err, SHOAL_E_FORMAT, "'%s' is not an address: HOST:PORT", address);
+    if (strtoul(port, NULL, 10) > UINT16_MAX) /* getaddrinfo would cut it to 16 bits */
+        return base_err(err, SHOAL_E_FORMAT, "'%s' is not an address: no such port", address);
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     hints.ai_flags = AI_NUMERICSERV | AI_NUMERICHOST | (passive ? AI_PASSIVE : 0);
     int rc = getaddrinfo(host, port, &hints, out);

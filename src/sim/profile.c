@@ -1,7 +1,6 @@
 /* profile.c - reads profile folders into the tables of sched/model_profile.h.
  *
- * Each CSV is read by the names in its header, since their order differs between files. Rows are
- * grouped into columns of increasing batch size: one per measured placement, and one per (nodes,
+ * Rows (cells.h) are grouped into columns of increasing batch size: one per measured placement, and one per (nodes,
  * gpus) that is the mean over the placements of that shape, to which the separate scaling
  * measurements are added where a shape was not measured before. */
 #include "sim/profile.h"
@@ -10,20 +9,14 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "sim/lines.h"
+#include "sim/cells.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum {
-    ROWS_MAX = 1000000,
-    COLUMNS_READ_MAX = 5,
-    PATH_SIZE = 1024,
-    VALIDATED_MAX = 64,
-    LOCAL_MAX = 1000000000
-};
+enum { PATH_SIZE = 1024, VALIDATED_MAX = 64, LOCAL_MAX = 1000000000 };
 #define PLACEMENT_MAX \
     9007199254740991.0 /* the digits must be exact in a double: up to 15 nodes, or 16 of 8 */
 
@@ -54,126 +47,6 @@ struct sim_profiles {
     struct base_map apps; /* name -> struct sched_profile * */
     char dir[PATH_SIZE];
 };
-
-/* ---- tables of numbers ---- */
-
-/* A column wanted, and what may stand in it. */
-struct column {
-    const char *name;
-    enum { POSITIVE, ANY, WHOLE } values; /* above 0; 0 or more; whole from 1 to max */
-    double max;
-};
-
-struct table {
-    const struct base_alloc *alloc;
-    double *cells; /* (rows, columns) */
-    size_t row_count, cap;
-    size_t column_count;
-};
-
-static void table_fini(struct table *t)
-{
-    base_free(t->alloc, t->cells);
-}
-
-static shoal_status find_columns(struct sim_lines *in, const struct sim_field *fields,
-                                 size_t field_count, const struct column *columns,
-                                 size_t column_count, int *at, shoal_err *err)
-{
-    for (size_t c = 0; c < column_count; c++) {
-        const char *name = columns[c].name;
-        at[c] = -1;
-        for (size_t f = 0; f < field_count; f++)
-            if (fields[f].length == strlen(name) &&
-                memcmp(fields[f].text, name, fields[f].length) == 0)
-                at[c] = (int)f;
-        if (at[c] < 0)
-            return sim_lines_bad(in, 0, err, "expected a column '%s' in the header", name);
-    }
-    return SHOAL_OK;
-}
-
-static shoal_status read_cell(struct sim_lines *in, const struct column *column,
-                              const struct sim_field *f, double *out, shoal_err *err)
-{
-    char shown[SIM_SHOWN_MAX];
-    bool good = base_parse_f64(f->text, f->length, out) && *out >= 0;
-
-    if (good && (column->values == ANY || (column->values == POSITIVE && *out > 0) ||
-                 (*out >= 1 && *out <= column->max && *out == floor(*out))))
-        return SHOAL_OK;
-    sim_lines_show(f->text, f->length, shown);
-    if (column->values == WHOLE)
-        return sim_lines_bad(in, f->column, err,
-                             "expected %s, a whole number from 1 to %.0f, found '%s'", column->name,
-                             column->max, shown);
-    return sim_lines_bad(in, f->column, err, "expected %s, a number %s, found '%s'", column->name,
-                         column->values == ANY ? "of 0 or more" : "above 0", shown);
-}
-
-static shoal_status read_row(struct sim_lines *in, const struct column *columns,
-                             const struct sim_field *fields, size_t field_count, const int *at,
-                             struct table *t, shoal_err *err)
-{
-    double *row = t->cells + t->row_count * t->column_count;
-
-    for (size_t c = 0; c < t->column_count; c++) {
-        if ((size_t)at[c] >= field_count)
-            return sim_lines_bad(in, 0, err, "expected %d fields, found %zu", at[c] + 1,
-                                 field_count);
-        shoal_status st = read_cell(in, &columns[c], &fields[at[c]], &row[c], err);
-        if (st != SHOAL_OK)
-            return st;
-    }
-    t->row_count++;
-    return SHOAL_OK;
-}
-
-/* The named columns of a CSV file, in the order of `columns`. */
-static shoal_status table_read(shoal_env *env, const char *path, const struct column *columns,
-                               size_t column_count, struct table *out, shoal_err *err)
-{
-    struct sim_lines in;
-    struct sim_field fields[SIM_FIELDS_MAX];
-    struct table t = {.alloc = env_alloc(env), .column_count = column_count};
-    int at[COLUMNS_READ_MAX];
-    size_t length, field_count;
-    char *text;
-    bool header = true;
-
-    shoal_assert(column_count <= COLUMNS_READ_MAX);
-    shoal_status st = sim_lines_open(env, "profile", path, &in, err);
-    if (st != SHOAL_OK)
-        return st;
-    while ((st = sim_lines_next(&in, &text, &length, err)) == SHOAL_OK) {
-        if (length == 0)
-            continue;
-        st = sim_lines_split(&in, text, length, ',', fields, &field_count, err);
-        if (st == SHOAL_OK && header) {
-            st = find_columns(&in, fields, field_count, columns, column_count, at, err);
-            header = false;
-        } else if (st == SHOAL_OK) {
-            if (t.row_count == ROWS_MAX)
-                st = sim_lines_bad(&in, 0, err, "more than %d rows", ROWS_MAX);
-            else if (base_reserve(t.alloc, (void **)&t.cells, &t.cap, t.row_count + 1,
-                                  column_count * sizeof *t.cells) != 0)
-                st = base_err_nomem(err, "reading a profile");
-            else
-                st = read_row(&in, columns, fields, field_count, at, &t, err);
-        }
-        if (st != SHOAL_OK)
-            break;
-    }
-    if (st == SHOAL_END)
-        st = t.row_count > 0 ? SHOAL_OK
-                             : sim_lines_bad(&in, 0, err, "expected rows of numbers, found none");
-    sim_lines_close(&in);
-    if (st != SHOAL_OK)
-        table_fini(&t);
-    else
-        *out = t;
-    return st;
-}
 
 /* ---- columns of step times ---- */
 
@@ -290,7 +163,7 @@ static uint64_t smallest_rotation(uint64_t digits)
 
 /* Points of placements.csv under their placement, and once more under their shape. False for a bad
  * placement. */
-static bool placement_points(const struct table *t, struct point *p)
+static bool placement_points(const struct sim_cells *t, struct point *p)
 {
     for (size_t i = 0; i < t->row_count; i++) {
         const double *row = t->cells + 4 * i;
@@ -307,8 +180,8 @@ static bool placement_points(const struct table *t, struct point *p)
     return true;
 }
 
-static shoal_status build_kind(struct sim_profiles *ps, const struct table *placements,
-                               const struct table *scaling, const char *path,
+static shoal_status build_kind(struct sim_profiles *ps, const struct sim_cells *placements,
+                               const struct sim_cells *scaling, const char *path,
                                struct sched_profile_kind *out, shoal_err *err)
 {
     size_t room = 2 * placements->row_count + scaling->row_count;
@@ -373,15 +246,17 @@ static shoal_status read_kind(struct sim_profiles *ps, const char *dir,
                               const struct base_buf *names, const char *kind_name,
                               struct sched_profile_kind *out, shoal_err *err)
 {
-    static const struct column placement_columns[] = {{"placement", WHOLE, PLACEMENT_MAX},
-                                                      {"local_bsz", WHOLE, LOCAL_MAX},
-                                                      {"step_time", POSITIVE, 0},
-                                                      {"sync_time", ANY, 0}};
-    static const struct column scaling_columns[] = {{"num_nodes", WHOLE, LOCAL_MAX},
-                                                    {"num_replicas", WHOLE, LOCAL_MAX},
-                                                    {"local_bsz", WHOLE, LOCAL_MAX},
-                                                    {"step_time", POSITIVE, 0},
-                                                    {"sync_time", ANY, 0}};
+    static const struct sim_cells_column placement_columns[] = {
+        {"placement", SIM_CELLS_WHOLE, PLACEMENT_MAX},
+        {"local_bsz", SIM_CELLS_WHOLE, LOCAL_MAX},
+        {"step_time", SIM_CELLS_POSITIVE, 0},
+        {"sync_time", SIM_CELLS_ANY, 0}};
+    static const struct sim_cells_column scaling_columns[] = {
+        {"num_nodes", SIM_CELLS_WHOLE, LOCAL_MAX},
+        {"num_replicas", SIM_CELLS_WHOLE, LOCAL_MAX},
+        {"local_bsz", SIM_CELLS_WHOLE, LOCAL_MAX},
+        {"step_time", SIM_CELLS_POSITIVE, 0},
+        {"sync_time", SIM_CELLS_ANY, 0}};
     char file[80], path[2 * PATH_SIZE];
 
     for (size_t i = 0; i < BASE_COUNT(suffixes); i++) {
@@ -392,21 +267,21 @@ static shoal_status read_kind(struct sim_profiles *ps, const char *dir,
         snprintf(file, sizeof file, "placements%s.csv", suffix);
         if (!has_name(names, file))
             continue;
-        struct table placements, scaling = {.alloc = ps->alloc};
+        struct sim_cells placements, scaling = {.alloc = ps->alloc};
         snprintf(path, sizeof path, "%s/%s", dir, file);
-        shoal_status st = table_read(ps->env, path, placement_columns, 4, &placements, err);
+        shoal_status st = sim_cells_read(ps->env, path, placement_columns, 4, &placements, err);
         if (st != SHOAL_OK)
             return st;
         snprintf(file, sizeof file, "scalability%s.csv", suffix);
         if (has_name(names, file)) {
             char scaling_path[2 * PATH_SIZE];
             snprintf(scaling_path, sizeof scaling_path, "%s/%s", dir, file);
-            st = table_read(ps->env, scaling_path, scaling_columns, 5, &scaling, err);
+            st = sim_cells_read(ps->env, scaling_path, scaling_columns, 5, &scaling, err);
         }
         if (st == SHOAL_OK)
             st = build_kind(ps, &placements, &scaling, path, out, err);
-        table_fini(&placements);
-        table_fini(&scaling);
+        sim_cells_fini(&placements);
+        sim_cells_fini(&scaling);
         return st;
     }
     return SHOAL_OK;
@@ -433,7 +308,7 @@ static int compare_u32(const void *a, const void *b)
 
 /* One validation file into row v of the gradient tables, and the least progress per epoch. */
 static shoal_status fill_epochs(struct sched_profile *p, double *progress, double *sqr, double *var,
-                                uint32_t v, const struct table *t)
+                                uint32_t v, const struct sim_cells *t)
 {
     for (uint32_t e = 0; e < p->epochs; e++) {
         const double *row = t->cells + 3 * (size_t)e;
@@ -449,16 +324,17 @@ static shoal_status fill_epochs(struct sched_profile *p, double *progress, doubl
 static shoal_status read_epochs(struct sim_profiles *ps, const char *dir, struct sched_profile *p,
                                 shoal_err *err)
 {
-    static const struct column columns[] = {
-        {"progress", POSITIVE, 0}, {"grad_sqr", ANY, 0}, {"grad_var", ANY, 0}};
-    struct table tables[VALIDATED_MAX] = {{0}};
+    static const struct sim_cells_column columns[] = {{"progress", SIM_CELLS_POSITIVE, 0},
+                                                      {"grad_sqr", SIM_CELLS_ANY, 0},
+                                                      {"grad_var", SIM_CELLS_ANY, 0}};
+    struct sim_cells tables[VALIDATED_MAX] = {{0}};
     uint32_t n = p->validated_count, epochs = p->epochs;
     char path[2 * PATH_SIZE];
     shoal_status st = SHOAL_OK;
 
     for (uint32_t v = 0; v < n && st == SHOAL_OK; v++) {
         snprintf(path, sizeof path, "%s/validation-%u.csv", dir, p->validated[v]);
-        st = table_read(ps->env, path, columns, 3, &tables[v], err);
+        st = sim_cells_read(ps->env, path, columns, 3, &tables[v], err);
         if (st == SHOAL_OK && (epochs == 0 || tables[v].row_count < epochs))
             epochs = (uint32_t)tables[v].row_count;
     }
@@ -479,7 +355,7 @@ static shoal_status read_epochs(struct sim_profiles *ps, const char *dir, struct
                           "cannot read profile '%s': progress must grow with every epoch", dir);
     for (uint32_t v = 0; v < n; v++)
         if (tables[v].alloc != NULL)
-            table_fini(&tables[v]);
+            sim_cells_fini(&tables[v]);
     p->progress_end = progress;
     p->grad_sqr = sqr;
     p->grad_var = var;

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Asks bash itself what it would offer: the script is loaded in a bash and its function called with a line."""
+"""Asks bash itself what it would offer: the script is loaded in a bash and its function called with a line. Fish is asked
+the same where it is installed; but for values of --set, which its script does not know."""
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,16 @@ def offers(script, folder, *words):
     if done.stderr:
         return {f"bash complains: {done.stderr.strip()}"}
     return set(done.stdout.split("\n")) - {""}
+
+
+def fish_offers(script, folder, *words):
+    line = " ".join(w.replace(" ", "\\ ") for w in words)
+    done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, line],
+                          capture_output=True, text=True, cwd=folder, timeout=30,
+                          env={**os.environ, "XDG_RUNTIME_DIR": folder, "HOME": folder})
+    if done.stderr:
+        return {f"fish complains: {done.stderr.strip()}"}
+    return {line.split("\t")[0].rstrip("/").replace("\\ ", " ") for line in done.stdout.splitlines()}
 
 
 def shoal(*words):
@@ -80,6 +92,13 @@ def cases(policies):
     ]
 
 
+def check_cases(ask, script, folder, rows, problems):
+    for words, want, never in rows:
+        found = ask(script, folder, *words)
+        if not want <= found or found & never:
+            problems.append(f"{ask.__name__} {words}: {sorted(found)}, wanted {sorted(want)}, not {sorted(never)}")
+
+
 def check_every_option(script, folder, problems):
     """Each option that --help shows is offered."""
     for name in shoal("help", "--list").splitlines():
@@ -103,11 +122,12 @@ def main():
         for name in ("films.job", "films.lock", "lda-7.job"):
             open(os.path.join(jobs, name), "w", encoding="utf-8").close()
         policies = set(shoal("policy", "list", "--names").split())
-        for words, want, never in cases(policies):
-            found = offers(script, folder, *words)
-            if not want <= found or found & never:
-                problems.append(f"{words}: offered {sorted(found)}, wanted {sorted(want)}, not {sorted(never)}")
+        check_cases(offers, script, folder, cases(policies), problems)
         check_every_option(script, folder, problems)
+        if shutil.which("fish"):
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(shoal("completion", "fish"))
+            check_cases(fish_offers, script, folder, [c for c in cases(policies) if "=" not in c[0]], problems)
     for shell in ("zsh", "fish"):
         text = shoal("completion", shell)
         for word in ("quantum=", "locality=", "policy", "always", "logreg", "rank=", "shoal/jobs", *policies):

@@ -237,7 +237,7 @@ def others_join_and_leave():
     refused(["join", address], 1, "a key is 64 hexadecimal digits", input="sesame")
     refused(["join", address, "--key", "nokey"], 1, "cannot open 'nokey'")
     refused(["join", "127.0.0.1:1", "--key", "key"], 1, "connection refused; 'shoal jobs --json' says where")
-    refused(["join", "nowhere", "--key", "key"], 1, "'nowhere' is not an address")
+    refused(["join", "nowhere", "--key", "key"], 2, "'nowhere' is not an address")
     check(status("long")["refused"] >= before["refused"] + 1, "a stranger was not counted")
 
 

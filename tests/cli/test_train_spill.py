@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # ctest: full timeout=300
 """Data larger than memory: with --spill a job trains within a limit of a quarter of its data and leaves the model of a
-run without any, byte for byte; without, it ends with words that name the option. A full disk is an error as well."""
+run without any, byte for byte; without, it ends with words that name the option. A disk that is full
+or fails is an error as well."""
 import os
 import resource
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from train_jobs import SHOAL, SLOW, check, good, problems
+from train_jobs import SHOAL, SLOW, check, good, job, problems, wait_for
 
 LIMIT = 16 << 20  # bytes of private memory
 SANITIZED = bool(os.environ.get("SHOAL_SANITIZE"))
@@ -62,6 +63,34 @@ def a_full_disk_is_told(folder, data):
           f"a full disk: {result.returncode} {result.stderr}")
 
 
+def cut_files(pid, folder):
+    """What a failing disk does to pages of files, as near as can be: whoever reads them gets the same signal."""
+    cut = 0
+    for name in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if os.readlink(name).startswith(str(folder)):
+                os.truncate(name, 0)
+                cut += 1
+        except OSError:
+            pass  # closed while we looked
+    return cut
+
+
+def a_disk_that_fails_is_told(folder):
+    good("gen", "ratings", "--users", "20000", "--items", "4000", "--ratings", "400000", "-o", "long.csv", folder=folder)
+    words = [SHOAL, "train", "mf", "long.csv", "--set", "epochs=100000", "--set", "tolerance=0", "--spill", "spill",
+             "--name", "cut"]
+    driver = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
+    try:
+        wait_for("training", lambda: (job("cut") or {"status": {"clocks": 0}})["status"]["clocks"] > 2)
+        check(cut_files(driver.pid, (folder / "spill").resolve()) > 0, "no file is spilled to")
+        err = driver.communicate(timeout=60 * SLOW)[1]
+    finally:
+        driver.kill()
+        driver.wait()
+    check(driver.returncode == 1 and "cannot read or write memory spilled to" in err, f"a bad disk: {driver.returncode} {err}")
+
+
 def a_folder_that_is_not_there_is_told(folder, data):
     result = subprocess.run([SHOAL, "train", "logreg", data, "--spill", "nowhere"], capture_output=True, text=True,
                             cwd=folder, timeout=60)
@@ -83,6 +112,7 @@ def main():
         a_model_is_used_within_the_limit_too(folder, "d.svm")
         a_job_that_spills_leaves_the_same_model(folder, "mf", "d.csv")
         a_full_disk_is_told(folder, "d.svm")
+        a_disk_that_fails_is_told(folder)
         a_folder_that_is_not_there_is_told(folder, "d.svm")
     for problem in problems:
         print(problem)

@@ -324,9 +324,10 @@ static void a_closed_reader_of_standard_output_is_an_error(void **state)
         (void)signal(SIGPIPE, count_signal);
         shoal_err err = SHOAL_ERR_INIT;
         int wrong = env_write_whole(f->env, "-", "x", 1, &err) != SHOAL_E_IO;
-        wrong |= strcmp(err.message, "cannot write standard output: the reader has closed it") != 0
-                     ? 2
-                     : 0;
+        wrong |=
+            strcmp(err.message, "cannot write to standard output: the reader has closed it") != 0
+                ? 2
+                : 0;
         sigset_t pending;
         (void)sigpending(&pending);
         wrong |= sigismember(&pending, SIGPIPE) == 1 ? 4 : 0;

@@ -200,7 +200,8 @@ static void names_and_ipv6_addresses_work(void **state)
     (void)state;
     struct loop_world world;
     loop_world_init(&world);
-    static const char *const WRONG[] = {"", "host", ":1", "127.0.0.1:", "127.0.0.1:x", "::1:1"};
+    static const char *const WRONG[] = {
+        "", "host", ":1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:1"};
     struct env_listener *listener = NULL;
     shoal_err err = SHOAL_ERR_INIT;
     for (size_t i = 0; i < sizeof WRONG / sizeof WRONG[0]; i++)

@@ -1,0 +1,306 @@
+/* corpus_lines.c - the inner loops of UCI bags of words and LDA-C: a piece of text, whole lines, into
+ * documents, words and counts. Documents whose words do not ascend are sorted here, so that this,
+ * too, is done side by side. Tests: tests/unit/data/test_corpus.c. */
+#include "base/err.h"
+#include "data/corpus_parts.h"
+#include "data/number.h"
+#include <inttypes.h>
+#include <string.h>
+
+static const char *skip_blanks(const char *s)
+{
+    while (*s == ' ' || *s == '\t')
+        s++;
+    return s;
+}
+
+/* Where a line ends: its newline, with or without a carriage return before. */
+static bool at_end(const char *s)
+{
+    return *s == '\n' || (*s == '\r' && s[1] == '\n');
+}
+
+/* A whole number, as many digits as there are; too large is UINT64_MAX. NULL: no digit. */
+static const char *take_u64(const char *s, uint64_t *out)
+{
+    const char *first = s;
+    uint64_t n = 0;
+
+    while (data_number_digit(*s))
+        n = n * 10 + (uint64_t)(*s++ - '0');
+    if (s - first > 18) {
+        n = 0;
+        for (const char *d = first; d < s; d++) {
+            uint64_t digit = (uint64_t)(*d - '0');
+            n = n > (UINT64_MAX - digit) / 10 ? UINT64_MAX : n * 10 + digit;
+        }
+    }
+    *out = n;
+    return s > first ? s : NULL;
+}
+
+void corpus_part_mistake(struct corpus_part *part, enum corpus_bad bad, const char *at,
+                         const char *line)
+{
+    part->bad = bad;
+    part->bad_at = at;
+    part->bad_line = line;
+}
+
+static uint64_t word_limit(const struct corpus_part *part)
+{
+    return part->reader->words_fixed ? part->reader->words : DATA_CORPUS_WORDS_MAX;
+}
+
+static void see_word(struct corpus_part *part, uint32_t word)
+{
+    if (word >= part->words_seen)
+        part->words_seen = word + 1;
+}
+
+/* Ends a document that began at entry `from`: sorted, each word once. */
+static bool end_document(struct corpus_part *part, size_t from, bool ascending)
+{
+    size_t entries = part->entries - from;
+
+    if (!ascending) {
+        size_t left = corpus_merge_pairs(part->word + from, part->count + from, entries);
+        if (left == SIZE_MAX)
+            return false;
+        part->sorted++;
+        part->repeated += entries - left;
+        part->entries = from + left;
+        entries = left;
+    }
+    part->length[part->documents++] = (uint32_t)entries;
+    return true;
+}
+
+/* ---- UCI ---- */
+
+struct triple {
+    uint64_t document, word, count;
+    const char *word_at, *count_at;
+};
+
+/* "DOCUMENT WORD COUNT", from 1; returns where the line ends, or NULL after telling the mistake. */
+static const char *take_triple(struct corpus_part *part, const char *line, struct triple *t)
+{
+    const char *at = skip_blanks(line), *s = take_u64(at, &t->document);
+
+    if (s != NULL && (*s == ' ' || *s == '\t')) {
+        t->word_at = skip_blanks(s);
+        s = take_u64(t->word_at, &t->word);
+    } else {
+        s = NULL;
+    }
+    if (s != NULL && (*s == ' ' || *s == '\t')) {
+        t->count_at = skip_blanks(s);
+        s = take_u64(t->count_at, &t->count);
+    } else {
+        s = NULL;
+    }
+    s = s != NULL ? skip_blanks(s) : NULL;
+    if (s == NULL || !at_end(s))
+        corpus_part_mistake(part, CORPUS_BAD_NUMBERS, at, line);
+    else if (t->document == 0 || t->document > part->reader->documents)
+        corpus_part_mistake(part, CORPUS_BAD_DOCUMENT, at, line);
+    else if (t->word == 0 || t->word > word_limit(part))
+        corpus_part_mistake(part, CORPUS_BAD_WORD, t->word_at, line);
+    else if (t->count == 0 || t->count > UINT32_MAX)
+        corpus_part_mistake(part, CORPUS_BAD_COUNT, t->count_at, line);
+    return part->bad == CORPUS_GOOD ? s + (*s == '\r') + 1 : NULL;
+}
+
+void corpus_parse_uci(struct corpus_part *part)
+{
+    const char *line = part->text, *before = line;
+    size_t from = 0;
+    bool ascending = true;
+    struct triple t = {0};
+
+    while (line < part->end) {
+        if (at_end(skip_blanks(line))) {
+            line = skip_blanks(line);
+            line += (*line == '\r') + 1;
+            part->lines++;
+            continue;
+        }
+        const char *next = take_triple(part, line, &t);
+        if (next == NULL)
+            return;
+        if (part->entries == 0) {
+            part->first_line = line;
+            part->first_lines = part->lines;
+            part->id[0] = t.document - 1;
+        } else if (t.document - 1 != part->id[part->documents]) {
+            if (t.document - 1 < part->id[part->documents]) {
+                corpus_part_mistake(part, CORPUS_BAD_ORDER, skip_blanks(line), line);
+                return;
+            }
+            if (!end_document(part, from, ascending))
+                break;
+            part->id[part->documents] = t.document - 1;
+            from = part->entries;
+            ascending = true;
+        }
+        uint32_t word = (uint32_t)(t.word - 1);
+        ascending &= part->entries == from || part->word[part->entries - 1] < word;
+        part->word[part->entries] = word;
+        part->count[part->entries++] = (uint32_t)t.count;
+        part->tokens += t.count;
+        before = line;
+        line = next;
+        part->lines++;
+    }
+    if (line >= part->end && (part->entries == 0 || end_document(part, from, ascending)))
+        return;
+    part->lines -= part->lines > 0; /* the last line of the document */
+    corpus_part_mistake(part, CORPUS_BAD_SUM, skip_blanks(before), before);
+}
+
+/* One number alone on a line; returns the next line, or NULL. Blank lines before it are skipped and
+ * counted. */
+static const char *take_header(const char *s, const char *end, uint64_t *out, uint64_t *lines)
+{
+    while (s < end && at_end(skip_blanks(s))) {
+        s = skip_blanks(s);
+        s += (*s == '\r') + 1;
+        ++*lines;
+    }
+    if (s >= end)
+        return NULL;
+    s = take_u64(skip_blanks(s), out);
+    s = s != NULL ? skip_blanks(s) : NULL;
+    if (s == NULL || !at_end(s))
+        return NULL;
+    ++*lines;
+    return s + (*s == '\r') + 1;
+}
+
+bool corpus_looks_uci(const char *text, size_t size)
+{
+    const char *s = text, *end = text + size;
+    uint64_t n = 0, lines = 0;
+
+    for (int i = 0; i < 3 && s != NULL; i++)
+        s = take_header(s, end, &n, &lines);
+    return s != NULL;
+}
+
+/* The three numbers on top; reader->text moves past them. */
+shoal_status corpus_uci_header(struct data_corpus_reader *reader, shoal_err *err)
+{
+    static const char *const expected[3] = {"the number of documents", "the number of words",
+                                            "the number of entries"};
+    uint64_t n[3] = {0}, lines = 0;
+    const uint64_t most[3] = {DATA_CORPUS_DOCUMENTS_MAX, DATA_CORPUS_WORDS_MAX, UINT64_MAX - 1};
+    const char *s = reader->text, *end = reader->text + reader->text_size;
+
+    for (int i = 0; i < 3; i++) {
+        const char *next = take_header(s, end, &n[i], &lines);
+        if (next == NULL)
+            return data_blocks_bad(&reader->blocks, lines + 1, 0, err, "expected %s alone",
+                                   expected[i]);
+        if (n[i] > most[i] || (i < 2 && n[i] == 0))
+            return data_blocks_bad(&reader->blocks, lines, 0, err,
+                                   "expected %s, 1 to %" PRIu64 ", found %" PRIu64, expected[i],
+                                   most[i], n[i]);
+        s = next;
+    }
+    reader->documents = n[0];
+    reader->words = (uint32_t)n[1];
+    reader->words_fixed = true;
+    reader->header_entries = n[2];
+    reader->header_lines = lines;
+    reader->blocks.line = lines;
+    reader->text = s;
+    reader->text_size = (size_t)(end - s);
+    return SHOAL_OK;
+}
+
+/* ---- LDA-C ---- */
+
+/* "WORD:COUNT" at s; returns what follows, or NULL after telling the mistake. */
+static const char *take_pair(struct corpus_part *part, const char *at, const char *line)
+{
+    uint64_t word = 0, count = 0;
+    const char *s = take_u64(at, &word);
+    const char *count_at = s != NULL && *s == ':' ? s + 1 : NULL;
+
+    s = count_at != NULL ? take_u64(count_at, &count) : NULL;
+    if (s == NULL || !(*s == ' ' || *s == '\t' || at_end(s)))
+        corpus_part_mistake(part, CORPUS_BAD_PAIR, at, line);
+    else if (word >= word_limit(part))
+        corpus_part_mistake(part, CORPUS_BAD_WORD, at, line);
+    else if (count == 0 || count > UINT32_MAX)
+        corpus_part_mistake(part, CORPUS_BAD_COUNT, count_at, line);
+    if (part->bad != CORPUS_GOOD)
+        return NULL;
+    part->word[part->entries] = (uint32_t)word;
+    part->count[part->entries++] = (uint32_t)count;
+    part->tokens += count;
+    see_word(part, (uint32_t)word);
+    return s;
+}
+
+/* "N WORD:COUNT ..."; returns the end of the line, or NULL after telling the mistake. */
+static const char *take_bag(struct corpus_part *part, const char *line)
+{
+    const char *at = skip_blanks(line);
+    uint64_t pairs = 0;
+    const char *s = take_u64(at, &pairs);
+    size_t from = part->entries;
+    bool ascending = true;
+
+    if (s == NULL || !(*s == ' ' || *s == '\t' || at_end(s))) {
+        corpus_part_mistake(part, CORPUS_BAD_PAIRS, at, line);
+        return NULL;
+    }
+    for (s = skip_blanks(s); !at_end(s); s = skip_blanks(s)) {
+        s = take_pair(part, s, line);
+        if (s == NULL)
+            return NULL;
+        size_t last = part->entries - 1;
+        ascending &= last == from || part->word[last - 1] < part->word[last];
+    }
+    if (part->entries - from != pairs)
+        corpus_part_mistake(part, CORPUS_BAD_PAIRS, at, line);
+    else if (!end_document(part, from, ascending))
+        corpus_part_mistake(part, CORPUS_BAD_SUM, at, line);
+    return part->bad == CORPUS_GOOD ? s : NULL;
+}
+
+void corpus_parse_ldac(struct corpus_part *part)
+{
+    for (const char *line = part->text; line < part->end; part->lines++) {
+        const char *s = skip_blanks(line);
+        if (!at_end(s))
+            s = take_bag(part, line);
+        if (s == NULL)
+            return;
+        line = s + (*s == '\r') + 1;
+    }
+}
+
+/* The first line that is not blank is a number and as many pairs, one at least. */
+bool corpus_looks_ldac(const char *text, size_t size)
+{
+    const char *s = text, *end = text + size;
+    uint64_t pairs = 0, seen = 0, n = 0;
+
+    for (s = skip_blanks(s); s < end && at_end(s); s = skip_blanks(s))
+        s += (*s == '\r') + 1;
+    if (s >= end)
+        return false;
+    s = take_u64(s, &pairs);
+    while (s != NULL && (*s == ' ' || *s == '\t')) {
+        s = skip_blanks(s);
+        if (at_end(s))
+            break;
+        s = take_u64(s, &n);
+        s = s != NULL && *s == ':' ? take_u64(s + 1, &n) : NULL;
+        seen++;
+    }
+    return s != NULL && at_end(s) && seen == pairs && seen > 0;
+}
