@@ -1,0 +1,335 @@
+/* ctest: timeout=300 */
+/* Sparse linear models: kernels agree, solutions fulfil the conditions of a minimum, bounds are
+ * below it, and the priority schedule needs fewer updates than a random one. */
+#include "property.h"
+#include "torture.h"
+
+#include "unit/num/lasso_world.h"
+
+static struct lasso_world world;
+
+static void make(uint64_t seed, enum num_lasso_loss loss)
+{
+    struct base_rand rand;
+
+    base_rand_init(&rand, seed, "test.lasso");
+    uint32_t rows = 20 + (uint32_t)base_rand_below(&rand, 60);
+    uint32_t columns = 1 + (uint32_t)base_rand_below(&rand, 60);
+    lasso_world_make(&world, &rand, rows, columns, seed % 3 == 0 ? 1 : 0.3, 0.6, loss);
+    world.p.mix = seed % 2 == 0 ? 1 : 0.5;
+    world.p.intercept = seed % 5 != 0;
+    world.p.lambda = 0.02 + 0.1 * base_rand_unit(&rand);
+    if (seed % 4 == 0)
+        lasso_world_weigh(&world);
+    num_lasso_begin(&world.p, &world.point);
+}
+
+/* ---- kernels ---- */
+
+static void twins_agree_to_rounding(void **state)
+{
+    static const uint32_t LANES[] = {4, 8};
+    static double a[LASSO_ROWS], b[LASSO_ROWS], v[LASSO_ROWS];
+    const struct num_lasso_ops *plain = num_lasso_ops_find(1);
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(20); seed++) {
+        make(seed, NUM_LASSO_SQUARED);
+        struct num_columns x = world.p.x;
+        if (seed % 2 == 0) {
+            x.index = NULL;
+            x.value = world.dense;
+        }
+        for (uint32_t i = 0; i < x.rows; i++) {
+            a[i] = b[i] = world.u[i];
+            v[i] = 0.5 + 0.01 * i;
+        }
+        for (size_t t = 0; t < sizeof LANES / sizeof LANES[0]; t++) {
+            const struct num_lasso_ops *ops = num_lasso_ops_find(LANES[t]);
+            for (uint32_t j = 0; j < x.columns; j++) {
+                double one[2], two[2];
+                assert_true(fabs(plain->dot(&x, j, a) - ops->dot(&x, j, a)) <= 1e-12);
+                plain->sums(&x, j, j % 2 == 0 ? v : NULL, one);
+                ops->sums(&x, j, j % 2 == 0 ? v : NULL, two);
+                assert_true(fabs(one[0] - two[0]) + fabs(one[1] - two[1]) <= 1e-9 * (1 + one[1]));
+                plain->move(&x, j, 0.01 * j, j % 2 == 0 ? v : NULL, a);
+                ops->move(&x, j, 0.01 * j, j % 2 == 0 ? v : NULL, b);
+                for (uint32_t i = 0; i < x.rows; i++)
+                    assert_true(fabs(a[i] - b[i]) <= 1e-11);
+            }
+        }
+    }
+}
+
+static void a_dense_matrix_is_the_same_as_a_sparse_one(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(10); seed++) {
+        struct num_lasso_work work = {0};
+        double value[2];
+        for (int dense = 0; dense < 2; dense++) {
+            make(seed, NUM_LASSO_SQUARED);
+            if (dense) {
+                world.p.x.index = NULL;
+                world.p.x.value = world.dense;
+            }
+            assert_int_equal(lasso_world_solve(&world, 1e-10, NUM_LASSO_PRIORITY, &work), SHOAL_OK);
+            value[dense] = num_lasso_objective(&world.p, &world.set, &world.point);
+        }
+        assert_true(fabs(value[0] - value[1]) <= 1e-9 * value[0]);
+    }
+}
+
+/* u is the slope of the loss: its difference along each column. */
+static void slopes_are_the_finite_difference_of_the_loss(void **state)
+{
+    static double b[LASSO_COLUMNS];
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(20); seed++) {
+        double excess, step = 1e-5;
+        make(seed, seed % 3 == 0 ? NUM_LASSO_LOGISTIC : NUM_LASSO_SQUARED);
+        for (uint32_t j = 0; j < world.p.x.columns; j++)
+            world.b[j] = b[j] = 0.1 * sin(j + (double)seed);
+        num_lasso_place(num_lasso_ops_find(64), &world.p, &world.set, &world.point);
+        lasso_world_slopes(&world, &excess);
+        for (uint32_t j = 0; j < world.p.x.columns; j++) {
+            struct num_lasso p = world.p;
+            p.lambda = 0;
+            b[j] += step;
+            double up = num_lasso_objective_reference(&p, world.point.intercept, b);
+            b[j] -= 2 * step;
+            double down = num_lasso_objective_reference(&p, world.point.intercept, b);
+            b[j] += step;
+            assert_true(fabs((down - up) / (2 * step) - world.g[j]) <= 1e-6);
+        }
+    }
+}
+
+/* ---- the minimum ---- */
+
+/* |g_j| <= lambda mix where b_j is 0, g_j = lambda (mix sign b_j + (1 - mix) b_j) elsewhere, and u
+ * adds up to 0; to the root of the gap. */
+static void check_conditions(uint64_t seed, double to)
+{
+    double excess, soft = world.p.lambda * world.p.mix, sum = 0;
+
+    lasso_world_slopes(&world, &excess);
+    for (uint32_t j = 0; j < world.p.x.columns; j++) {
+        double b = world.b[j], off = fabs(world.g[j]) - soft;
+        if (b != 0)
+            off = fabs(world.g[j] - copysign(soft, b) - world.p.lambda * (1 - world.p.mix) * b);
+        if (off > to)
+            fail_msg("seed %llu: column %u is off by %g", (unsigned long long)seed, j, off);
+    }
+    for (uint32_t i = 0; i < world.p.x.rows; i++)
+        sum += world.u[i];
+    assert_true(!world.p.intercept || fabs(sum) <= 1e-10);
+}
+
+static void solutions_fulfil_the_conditions_of_a_minimum(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(60); seed++) {
+        struct num_lasso_work work = {0};
+        make(seed, seed % 3 == 0 ? NUM_LASSO_LOGISTIC : NUM_LASSO_SQUARED);
+        assert_int_equal(lasso_world_solve(&world, 1e-12, NUM_LASSO_PRIORITY, &work), SHOAL_OK);
+        check_conditions(seed, 1e-5);
+    }
+}
+
+static void every_schedule_reaches_the_reference(void **state)
+{
+    static double b[LASSO_COLUMNS], slope[LASSO_COLUMNS];
+    static const enum num_lasso_schedule ALL[] = {NUM_LASSO_PRIORITY, NUM_LASSO_CYCLIC,
+                                                  NUM_LASSO_RANDOM};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(8); seed++)
+        for (size_t s = 0; s < sizeof ALL / sizeof ALL[0]; s++) {
+            struct num_lasso_work work = {0};
+            double intercept, value;
+            make(seed, seed % 3 == 0 ? NUM_LASSO_LOGISTIC : NUM_LASSO_SQUARED);
+            assert_int_equal(lasso_world_solve(&world, 1e-7, ALL[s], &work), SHOAL_OK);
+            num_lasso_solve_reference(&world.p, 3000, slope, &intercept, b);
+            value = num_lasso_objective_reference(&world.p, world.point.intercept, world.b);
+            double best = num_lasso_objective_reference(&world.p, intercept, b);
+            if (!(value <= best * (1 + 1e-6)))
+                fail_msg("seed %llu: %.9g and not %.9g", (unsigned long long)seed, value, best);
+            double told = num_lasso_objective(&world.p, &world.set, &world.point);
+            assert_true(fabs(told - value) <= 1e-9 * value);
+        }
+}
+
+/* At any point at all, not only near the minimum. */
+static void the_bound_is_below_every_objective(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(40); seed++) {
+        struct num_lasso_work work = {0};
+        double excess, most, bound, best;
+        make(seed, seed % 3 == 0 ? NUM_LASSO_LOGISTIC : NUM_LASSO_SQUARED);
+        for (uint32_t j = 0; j < world.p.x.columns; j++)
+            world.b[j] = 0.2 * sin(j * (double)seed);
+        num_lasso_place(num_lasso_ops_find(64), &world.p, &world.set, &world.point);
+        most = lasso_world_slopes(&world, &excess);
+        bound = num_lasso_bound(&world.p, &world.point, most, excess);
+        assert_int_equal(lasso_world_solve(&world, 1e-12, NUM_LASSO_PRIORITY, &work), SHOAL_OK);
+        best = num_lasso_objective(&world.p, &world.set, &world.point);
+        assert_true(bound <= best * (1 + 1e-9));
+        most = lasso_world_slopes(&world, &excess);
+        bound = num_lasso_bound(&world.p, &world.point, most, excess);
+        assert_true(bound >= best * (1 - 1e-6)); /* and there it is tight */
+    }
+}
+
+/* As the penalty falls, losses fall, objectives fall, and |b|_1 rises. */
+static void paths_are_monotone(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(10); seed++) {
+        double loss = INFINITY, value = INFINITY, size = 0, excess;
+        struct num_lasso_work work = {0};
+        make(seed, seed % 3 == 0 ? NUM_LASSO_LOGISTIC : NUM_LASSO_SQUARED);
+        world.p.mix = 1;
+        double first = lasso_world_slopes(&world, &excess);
+        for (int k = 0; k < 20; k++) {
+            double one = 0, now;
+            world.p.lambda = first * pow(0.8, k);
+            assert_int_equal(lasso_world_solve(&world, 1e-11, NUM_LASSO_PRIORITY, &work), SHOAL_OK);
+            now = num_lasso_objective(&world.p, &world.set, &world.point);
+            for (uint32_t j = 0; j < world.p.x.columns; j++)
+                one += fabs(world.b[j]);
+            assert_true(k > 0 || one <= 1e-6);
+            assert_true(one >= size - 1e-4);
+            assert_true(now <= value * (1 + 1e-9));
+            assert_true(now - world.p.lambda * one <= loss + 1e-6);
+            size = one;
+            value = now;
+            loss = now - world.p.lambda * one;
+        }
+    }
+}
+
+/* ---- rules ---- */
+
+static void constant_columns_stay_0_and_of_equal_ones_the_first_has_most(void **state)
+{
+    struct num_lasso_work work = {0};
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 1, "test.lasso");
+    lasso_world_make(&world, &rand, 50, 10, 1, 0, NUM_LASSO_SQUARED);
+    world.p.x.index = NULL;
+    world.p.x.value = world.dense;
+    for (uint32_t i = 0; i < 50; i++) {
+        world.dense[3 * 50 + i] = 7; /* constant */
+        world.dense[4 * 50 + i] = 0;
+        world.dense[5 * 50 + i] = world.dense[i]; /* equal to column 0 */
+    }
+    world.p.lambda = 0.01;
+    num_lasso_begin(&world.p, &world.point);
+    assert_int_equal(lasso_world_solve(&world, 1e-10, NUM_LASSO_PRIORITY, &work), SHOAL_OK);
+    assert_true(world.b[3] == 0 && world.b[4] == 0);
+    assert_true(fabs(world.b[0]) > 0.1 && fabs(world.b[5]) < 0.2 * fabs(world.b[0]));
+}
+
+static void rows_of_weight_0_are_not_there(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 4; seed <= 4 * (uint64_t)property_count(6); seed += 4) {
+        static struct lasso_world less;
+        struct num_lasso_work work = {0};
+        uint32_t rows = 0;
+        make(seed, seed % 3 == 0 ? NUM_LASSO_LOGISTIC : NUM_LASSO_SQUARED);
+        less = world;
+        less.set.b = less.b;
+        less.point = (struct num_lasso_point){less.u, less.z, 0};
+        less.p.y = less.y;
+        for (uint32_t i = 0; i < world.p.x.rows; i++)
+            rows += world.weight[i] > 0;
+        for (uint32_t j = 0; j < world.p.x.columns; j++)
+            for (uint32_t i = 0, to = 0; i < world.p.x.rows; i++)
+                if (world.weight[i] > 0) {
+                    less.y[to] = world.y[i];
+                    less.dense[(size_t)j * rows + to++] =
+                        world.dense[(size_t)j * world.p.x.rows + i];
+                }
+        less.p.x = (struct num_columns){rows, world.p.x.columns, NULL, NULL, less.dense};
+        less.p.weight = NULL;
+        less.p.total = rows;
+        num_lasso_begin(&less.p, &less.point);
+        assert_int_equal(lasso_world_solve(&world, 1e-10, NUM_LASSO_PRIORITY, &work), SHOAL_OK);
+        assert_int_equal(lasso_world_solve(&less, 1e-10, NUM_LASSO_PRIORITY, &work), SHOAL_OK);
+        double a = num_lasso_objective(&world.p, &world.set, &world.point);
+        double b = num_lasso_objective(&less.p, &less.set, &less.point);
+        assert_true(fabs(a - b) <= 1e-8 * a);
+    }
+}
+
+static void priority_takes_half_the_updates_of_a_random_order(void **state)
+{
+    struct num_lasso_work work[3] = {{0, 0}};
+    double value[3] = {0};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(5); seed++)
+        for (int s = 0; s < 3; s += 2) {
+            struct base_rand rand;
+            double excess;
+            base_rand_init(&rand, seed, "test.lasso");
+            lasso_world_make(&world, &rand, LASSO_ROWS, LASSO_COLUMNS, 0.3, 0.8, NUM_LASSO_SQUARED);
+            num_lasso_begin(&world.p, &world.point);
+            double first = lasso_world_slopes(&world, &excess);
+            for (int k = 0; k < 20; k++) {
+                world.p.lambda = first * pow(0.7, k);
+                assert_int_equal(
+                    lasso_world_solve(&world, 1e-5, (enum num_lasso_schedule)s, &work[s]),
+                    SHOAL_OK);
+            }
+            value[s] += num_lasso_objective(&world.p, &world.set, &world.point);
+        }
+    assert_true(2 * work[NUM_LASSO_PRIORITY].updates <= work[NUM_LASSO_RANDOM].updates);
+    assert_true(fabs(value[0] - value[2]) <= 1e-4 * value[0]);
+}
+
+static shoal_status solve_with(const struct base_alloc *alloc, void *ctx)
+{
+    struct num_lasso_effort effort = {.tol = 1e-4, .rounds_max = 100};
+    struct num_lasso_work work = {0};
+    shoal_status st;
+
+    (void)ctx;
+    make(1, NUM_LASSO_SQUARED);
+    st = num_lasso_solve(alloc, num_lasso_ops_find(64), &world.p, &effort, &world.set, &world.point,
+                         &work);
+    for (uint32_t j = 0; st != SHOAL_OK && j < world.p.x.columns; j++)
+        if (world.b[j] != 0)
+            return SHOAL_E_INTERNAL;
+    return st;
+}
+
+static void without_memory_nothing_changes(void **state)
+{
+    (void)state;
+    torture_run(solve_with, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(twins_agree_to_rounding),
+        cmocka_unit_test(a_dense_matrix_is_the_same_as_a_sparse_one),
+        cmocka_unit_test(slopes_are_the_finite_difference_of_the_loss),
+        cmocka_unit_test(solutions_fulfil_the_conditions_of_a_minimum),
+        cmocka_unit_test(every_schedule_reaches_the_reference),
+        cmocka_unit_test(the_bound_is_below_every_objective),
+        cmocka_unit_test(paths_are_monotone),
+        cmocka_unit_test(constant_columns_stay_0_and_of_equal_ones_the_first_has_most),
+        cmocka_unit_test(rows_of_weight_0_are_not_there),
+        cmocka_unit_test(priority_takes_half_the_updates_of_a_random_order),
+        cmocka_unit_test(without_memory_nothing_changes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
