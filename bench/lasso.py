@@ -1,0 +1,93 @@
+"""Benches of sparse linear models: paths of the lasso against scikit-learn, and schedules of coordinates against each other.
+
+Rows are as in train.py. Both sides solve for 100 penalties down to a hundredth of the first, without intercept. Ours proves each
+solution by its duality gap (`path_gap`, at most 1e-3 of the objective); scikit-learn's tolerance is halved, from its default,
+until its last objective equals ours. CPU seconds: ours of the whole job without reading the data, theirs of enet_path alone.
+"""
+import json
+import subprocess
+
+from jobs import Jobs, settings
+from measure import HERE, QUICK, data_dir, emit, load, median, repeats
+from train import EQUAL, Peer, news20, python_with_sklearn
+
+RATIO, LAMBDAS = 0.01, 100
+SHAPE = (2000, 10000) if QUICK else (20000, 100000)
+
+
+def generated(shoal, work, data):
+    """Neighbouring columns have correlation 0.9; 40 values a column, 200 columns matter."""
+    path = work / "regression.svm"
+    subprocess.run([shoal, "gen", "regression", "--rows", str(SHAPE[0]), "--columns", str(SHAPE[1]), "--nonzeros", "40",
+                    "--correlation", "0.9", "--true", "200", "-o", path, "--log", "error"], check=True, stderr=subprocess.DEVNULL)
+    return path
+
+
+def news_regression(shoal, work, data):
+    """20 newsgroups by tf-idf; the target is 1 for the first group and -1 for all others."""
+    path = work / "news-regression.svm"
+    lines = (line.partition(" ") for line in news20(shoal, work, data).read_text().splitlines())
+    path.write_text("".join(f"{1 if label == '1' else -1} {rest}\n" for label, _, rest in lines))
+    return path
+
+
+SETS = {f"generated {SHAPE[0]:,} x {SHAPE[1]:,}, correlation 0.9": generated, "20news tf-idf, one group against the rest": news_regression}
+
+
+def ask(peer, tol):
+    return peer.ask(RATIO, LAMBDAS, 1, tol)
+
+
+def tolerance(peer, objective):
+    """The least strict of its default, its half, ... with which it ends as low as ours."""
+    tol, found = 1e-4, ask(peer, 1e-4)
+    while tol > 1e-8 and found["objectives"][-1] > objective * (1 + EQUAL):
+        tol /= 2
+        found = ask(peer, tol)
+    return tol
+
+
+def path_row(results, what, runs, peers, gap, tol):
+    ours, objective = median([run["train_cpu_s"] for run in runs]), runs[0]["value"]
+    row = dict(bench="train-lasso", what=what, ours=round(ours, 3), unit="CPU s", bound="at most 0.5, objective equal or lower",
+               objective=f"{objective:.8g}", path_gap=gap, updates=runs[0]["units"], n=len(runs), load=load(),
+               process_cpu_s=round(median([run["process_cpu_s"] for run in runs]), 3))
+    if peers:
+        peer, theirs = median([run["cpu_s"] for run in peers]), peers[0]["objectives"][-1]
+        row.update(against="scikit-learn", peer=round(peer, 3), ratio=round(ours / peer, 4), peer_objective=f"{theirs:.8g}",
+                   tolerance=tol, holds=ours <= 0.5 * peer and objective <= theirs * (1 + EQUAL))
+    emit(results, **row)
+
+
+def schedule_row(results, what, jobs, words, best):
+    random = jobs.run(*words, *settings(schedule="random"))
+    equal = abs(random["value"] / best["value"] - 1) <= EQUAL
+    ratio = random["units"] / best["units"]
+    emit(results, bench="train-lasso", what=f"{what}: priority", ours=best["units"], unit="updates", against="random order",
+         peer=random["units"], ratio=round(ratio, 2), bound="at least 2, objectives equal", holds=equal and ratio >= 2, n=1)
+
+
+def lasso(shoal, work, results):
+    data, jobs, python = data_dir("train"), Jobs(shoal, work), python_with_sklearn()
+    if data is None:
+        return False
+    model = work / "lasso.shoal"
+    for what, make in SETS.items():
+        path = make(shoal, work, data)
+        words = ["lasso", path, "--workers", 1, "--threads", 1, *settings(intercept="false", ratio=RATIO, lambdas=LAMBDAS)]
+        peer = Peer([python, HERE / "lasso_peer.py", path]) if python else None
+        runs, peers, tol = [], [], None
+        for _ in range(repeats(3)):
+            runs.append(jobs.run(*words, "--out", model, parts=True))
+            if peer:
+                tol = tol or tolerance(peer, runs[0]["value"])
+                peers.append(ask(peer, tol))
+        if peer:
+            peer.close()
+        gap = json.loads(jobs.say("eval", model, path, "--json"))["path_gap"]
+        path_row(results, what, runs, peers, gap, tol)
+        schedule_row(results, what, jobs, words, runs[0])
+    return True
+
+
+BENCHES = {"train-lasso": lasso}

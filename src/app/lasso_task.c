@@ -1,0 +1,222 @@
+/* lasso_task.c - the tasks of `lasso`: a chain's working set is solved, a range of columns scanned.
+ *
+ * Tests: tests/unit/app/test_lasso.c. */
+#include "app/lasso.h"
+
+#include "base/err.h"
+#include <math.h>
+#include <string.h>
+
+enum { LANES_ANY = 1 << 20, ROUNDS_MAX = 20000 };
+
+size_t lasso_chain_size(uint32_t rows, uint32_t columns)
+{
+    return sizeof(struct lasso_chain) + (columns + 2 * (size_t)rows) * sizeof(double) + columns;
+}
+
+struct lasso_view lasso_view_of(void *state, uint32_t rows, uint32_t columns)
+{
+    struct lasso_view v = {.head = state};
+
+    v.b = (double *)(void *)(v.head + 1);
+    v.u = v.b + columns;
+    v.z = v.u + rows;
+    v.in = (uint8_t *)(v.z + rows);
+    return v;
+}
+
+static const void *part(const struct lasso_data *data, uint64_t at)
+{
+    return at > 0 ? (const char *)data + at : NULL;
+}
+
+/* Of what is always there. */
+static const void *at(const struct lasso_data *data, uint64_t offset)
+{
+    return (const char *)data + offset;
+}
+
+struct num_lasso lasso_problem(const struct lasso_data *data, const struct lasso_options *o,
+                               uint32_t chain)
+{
+    return (struct num_lasso){.x = {data->rows, data->columns, at(data, data->start_at),
+                                    part(data, data->index_at), at(data, data->value_at)},
+                              .y = at(data, data->y_at),
+                              .total = data->total[chain],
+                              .loss = (enum num_lasso_loss)data->loss,
+                              .intercept = data->intercept != 0,
+                              .mix = o->mix,
+                              .lambda = 1};
+}
+
+/* What every task has. */
+struct desk {
+    shoal_task *task;
+    const struct lasso_options *o;
+    const struct lasso_data *data;
+    const struct num_lasso_ops *ops;
+    struct lasso_arg arg;
+    struct num_lasso p;
+    float *weight; /* of a fold's chain */
+};
+
+/* Rows of the chain's own fold have no weight. */
+static bool weigh(struct desk *d, uint32_t chain)
+{
+    const uint8_t *fold = at(d->data, d->data->fold_at);
+
+    if (chain == 0)
+        return true;
+    d->weight = base_calloc(&base_alloc_libc, d->data->rows, sizeof *d->weight);
+    for (uint32_t i = 0; d->weight != NULL && i < d->data->rows; i++)
+        d->weight[i] = fold[i] == chain ? 0 : 1;
+    d->p.weight = d->weight;
+    return d->weight != NULL;
+}
+
+/* Mean losses of rows that the chain sees and of those it does not. */
+static void judge(const struct desk *d, uint32_t chain, const double *z, struct lasso_solved *out)
+{
+    const uint8_t *fold = at(d->data, d->data->fold_at);
+    double seen = 0, held = 0, others = (double)d->data->rows - d->p.total;
+
+    for (uint32_t i = 0; i < d->data->rows; i++) {
+        double y = (double)d->p.y[i], r = y - z[i], one = r * r / 2;
+        if (d->p.loss == NUM_LASSO_LOGISTIC)
+            one = fmax(z[i], 0) - y * z[i] + log1p(exp(-fabs(z[i])));
+        if (chain > 0 && fold[i] == chain)
+            held += one;
+        else
+            seen += one;
+    }
+    out->loss = seen / d->p.total;
+    out->held = others > 0 ? held / others : 0;
+}
+
+static void run_begin(struct desk *d, uint32_t chain)
+{
+    struct lasso_view v =
+        lasso_view_of(shoal_task_new_state(d->task, true), d->data->rows, d->data->columns);
+    struct num_lasso_point point = {.u = v.u, .z = v.z};
+    struct lasso_solved result = {0};
+
+    num_lasso_begin(&d->p, &point);
+    v.head->intercept = point.intercept;
+    judge(d, chain, v.z, &result);
+    result.objective = result.loss;
+    shoal_task_result(d->task, &result, sizeof result);
+}
+
+/* The strong rule for a lambda that is new, else those that break the conditions of a minimum; how
+ * many are in. */
+static uint32_t widen(const struct desk *d, uint32_t chain, const struct lasso_view *v)
+{
+    const float *g = shoal_task_rows(d->task, LASSO_GRADIENT) + (size_t)chain * d->data->columns;
+    double rule = d->arg.round > 0 ? d->arg.lambda : 2 * d->arg.lambda - d->arg.before;
+    uint32_t count = 0;
+
+    for (uint32_t j = 0; j < d->data->columns; j++) {
+        bool kept = d->arg.round > 0 ? v->in[j] != 0 : v->b[j] != 0;
+        v->in[j] = kept || fabs((double)g[j]) >= d->o->mix * rule;
+        count += v->in[j];
+    }
+    return count;
+}
+
+static void solve_set(struct desk *d, const struct lasso_view *v, struct num_lasso_set *set,
+                      uint32_t *column, struct lasso_solved *result, shoal_status *st)
+{
+    struct num_lasso_point point = {.u = v->u, .z = v->z, .intercept = v->head->intercept};
+    struct num_lasso_effort effort = {.tol = d->o->tol / 2,
+                                      .rounds_max = ROUNDS_MAX,
+                                      .schedule = (enum num_lasso_schedule)d->o->schedule,
+                                      .seed = shoal_task_random(d->task)};
+    struct num_lasso_work work = {0};
+    uint32_t at = 0;
+
+    for (uint32_t j = 0; j < d->data->columns; j++)
+        if (v->in[j]) {
+            set->b[at] = v->b[j];
+            column[at++] = j;
+        }
+    *st = num_lasso_solve(&base_alloc_libc, d->ops, &d->p, &effort, set, &point, &work);
+    for (uint32_t i = 0; i < set->count; i++) {
+        v->b[column[i]] = set->b[i];
+        result->nonzero += set->b[i] != 0;
+    }
+    v->head->intercept = point.intercept;
+    result->updates = work.updates;
+    result->set = set->count;
+    result->objective = num_lasso_objective(&d->p, set, &point);
+}
+
+static shoal_status run_solve(struct desk *d, uint32_t chain, shoal_err *err)
+{
+    struct lasso_view v =
+        lasso_view_of(shoal_task_new_state(d->task, true), d->data->rows, d->data->columns);
+    uint32_t count = widen(d, chain, &v);
+    uint32_t *column = base_calloc(&base_alloc_libc, count + 1, sizeof *column);
+    struct num_lasso_set set = {count, column, NULL};
+    struct lasso_solved result = {0};
+    shoal_status st = SHOAL_E_NOMEM;
+
+    set.b = base_calloc(&base_alloc_libc, count + 1, sizeof *set.b);
+    d->p.lambda = d->arg.lambda;
+    if (column != NULL && set.b != NULL)
+        solve_set(d, &v, &set, column, &result, &st);
+    judge(d, chain, v.z, &result);
+    base_free(&base_alloc_libc, column);
+    base_free(&base_alloc_libc, set.b);
+    shoal_task_result(d->task, &result, sizeof result);
+    return st == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "solving for a working set");
+}
+
+static void run_scan(struct desk *d, uint32_t which)
+{
+    float *found = shoal_task_new_state(d->task, true);
+    const double *u = (const void *)shoal_task_rows(d->task, LASSO_SLOPE);
+    uint32_t first = d->data->part_first[which], count = d->data->part_first[which + 1] - first;
+    double soft = d->arg.lambda * d->o->mix;
+    struct lasso_seen seen = {.most = {0}};
+
+    for (uint32_t j = 0; j < count; j++) /* a column is in the cache for all chains */
+        for (uint32_t c = 0; c < d->data->chains; c++) {
+            if ((d->arg.chains >> c & 1) == 0)
+                continue;
+            double g = fabs(d->ops->dot(&d->p.x, first + j, u + (size_t)c * d->data->rows));
+            found[(size_t)c * count + j] = (float)g;
+            seen.most[c] = fmax(seen.most[c], g);
+            seen.excess[c] += g > soft ? (g - soft) * (g - soft) : 0;
+        }
+    shoal_task_result(d->task, &seen, sizeof seen);
+}
+
+shoal_status lasso_run(shoal_task *task, shoal_err *err)
+{
+    size_t arg_size;
+    const void *arg = shoal_task_arg(task, &arg_size);
+    struct desk d = {.task = task,
+                     .o = shoal_task_options(task),
+                     .data = (const void *)shoal_task_rows(task, LASSO_DATA),
+                     .ops = num_lasso_ops_find(LANES_ANY)};
+    uint32_t executor = shoal_task_executor(task), fn = shoal_task_fn(task);
+    shoal_status st = SHOAL_OK;
+
+    if (fn == LASSO_PAUSE)
+        return SHOAL_OK;
+    if (arg_size == sizeof d.arg)
+        memcpy(&d.arg, arg, sizeof d.arg);
+    d.p = lasso_problem(d.data, d.o, fn == LASSO_SCAN ? 0 : executor);
+    if (fn == LASSO_SCAN) {
+        run_scan(&d, executor - d.data->chains);
+        return SHOAL_OK;
+    }
+    if (!weigh(&d, executor))
+        return base_err_nomem(err, "weighing rows");
+    if (fn == LASSO_BEGIN)
+        run_begin(&d, executor);
+    else
+        st = run_solve(&d, executor, err);
+    base_free(&base_alloc_libc, d.weight);
+    return st;
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""`shoal train lasso` as people run it: workers are killed, added and taken away while it trains, and jobs are stopped and resumed,
+and the model is the same, byte for byte; predictions and what `eval` tells agree; the planted columns are found.
+"""
+# ctest: fast timeout=240
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from train_jobs import SHOAL, check, disturbed_is_the_same, good, job, problems, wait_for
+
+
+def settings(*pairs):
+    return [word for pair in pairs for word in ("--set", pair)]
+
+
+def words(tol):
+    return ["train", "lasso", "r.svm", *settings("folds=4", f"tol={tol}", "lambdas=200"), "--threads", "1", "--json"]
+
+
+def workers_die_come_and_go_and_the_model_is_the_same():
+    quiet = json.loads(good(*words("1e-9"), "--workers", "1", "--out", "quiet.shoal"))
+    check(quiet["app"] == "lasso" and quiet["units"] > 0, f"{quiet}")
+    disturbed_is_the_same(words("1e-9"), quiet, (3, 1))
+
+
+def a_job_that_is_stopped_goes_on_where_it_was():
+    told = [*words("1e-9"), "--workers", "2", "--name", "stopped", "--checkpoint", "kept", "--checkpoint-every", "200ms"]
+    child = subprocess.Popen([SHOAL, *told], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for("a checkpoint", lambda: ((job("stopped") or {"status": {}})["status"].get("checkpoints") or 0) >= 1 or child.poll() is not None)
+    child.send_signal(signal.SIGTERM)
+    child.wait()
+    result = json.loads(good(*words("1e-9"), "--workers", "1", "--checkpoint", "kept", "--resume", "--out", "resumed.shoal"))
+    check(Path("quiet.shoal").read_bytes() == Path("resumed.shoal").read_bytes(), f"the models differ: {result}")
+
+
+def predictions_and_what_eval_tells_agree():
+    good("train", "lasso", "r.svm", *settings("folds=5"), "--out", "m.shoal")
+    told = json.loads(good("eval", "m.shoal", "r.svm", "--json"))
+    known = [float(line.split()[0]) for line in Path("r.svm").read_text().splitlines()]
+    said = [float(line) for line in good("predict", "m.shoal", "r.svm").splitlines()]
+    rmse = math.sqrt(sum((a - b) ** 2 for a, b in zip(said, known)) / len(known))
+    check(len(said) == len(known) and abs(rmse / told["rmse"] - 1) < 1e-4, f"told {told}, found {rmse}")
+    check(told["path_gap"] <= 1e-3 and told["r2"] > 0.5 and told["coefficients"] < 600, f"{told}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["XDG_RUNTIME_DIR"] = folder
+        good("gen", "regression", "--rows", "1000", "--columns", "3000", "-o", "r.svm", "--log", "error")
+        for test in (workers_die_come_and_go_and_the_model_is_the_same, a_job_that_is_stopped_goes_on_where_it_was,
+                     predictions_and_what_eval_tells_agree):
+            test()
+        os.chdir("/")
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

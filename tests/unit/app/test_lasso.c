@@ -1,0 +1,272 @@
+/* ctest: timeout=600 */
+/* Jobs of `lasso` in simulation: every solution of the path fulfils the conditions of a minimum, and
+ * neither workers nor what happens to them change a bit. */
+#include "property.h"
+#include "torture.h"
+
+#include "app/app.h"
+#include "app/lasso.h"
+#include "unit/num/lasso_world.h"
+#include "unit/train/cluster.h"
+
+static struct lasso_world world;
+
+/* The job's data, which cluster.h calls "". */
+static void put_rows(shoal_env *env)
+{
+    struct base_buf text;
+
+    base_buf_init(&text, env_alloc(env), 1 << 22);
+    for (uint32_t i = 0; i < world.p.x.rows; i++) {
+        base_buf_printf(&text, "%.9g", (double)world.y[i]);
+        for (uint32_t j = 0; j < world.p.x.columns; j++) {
+            double a = (double)world.dense[(size_t)j * world.p.x.rows + i];
+            if (a != 0)
+                base_buf_printf(&text, " %u:%.9g", j + 1, a);
+        }
+        base_buf_puts(&text, "\n");
+    }
+    assert_int_equal(env_sim_put(env, "", text.data, text.size), SHOAL_OK);
+    base_buf_fini(&text);
+}
+
+static void run(struct cluster *c, uint64_t seed, const char *settings)
+{
+    cluster_begin(c, seed);
+    put_rows(c->env);
+    cluster_run(c, app_find("lasso"), settings, 100000);
+    if (!c->over || c->status != SHOAL_OK)
+        fail_msg("seed %llu, %s: %s", (unsigned long long)seed, settings,
+                 c->over ? c->err.message : "did not end");
+}
+
+static void make_world(uint64_t seed, double fill, enum num_lasso_loss loss)
+{
+    struct base_rand rand;
+
+    base_rand_init(&rand, seed, "test.lasso");
+    lasso_world_make(&world, &rand, 60 + (uint32_t)(seed % 3) * 40, 45, fill, 0.5, loss);
+}
+
+static const struct lasso_driver *driver_of(struct cluster *c)
+{
+    return shoal_driver_state(train_master_driver(c->master));
+}
+
+static const struct lasso_entry *path_of(struct cluster *c)
+{
+    return (const void *)shoal_driver_rows_read(train_master_driver(c->master), LASSO_PATH);
+}
+
+/* ---- the path ---- */
+
+/* Coefficients of step k into world.b, and its point. */
+static void place(struct cluster *c, uint32_t k)
+{
+    const struct lasso_driver *d = driver_of(c);
+    const struct lasso_entry *path = path_of(c);
+
+    memset(world.b, 0, sizeof world.b);
+    for (uint64_t e = k > 0 ? d->of[k - 1].end : 0; e < d->of[k].end; e++)
+        world.b[path[e].column] = (double)path[e].value;
+    world.p.lambda = d->of[k].lambda;
+    world.point.intercept = d->of[k].intercept;
+    num_lasso_place(num_lasso_ops_find(1), &world.p, &world.set, &world.point);
+}
+
+static void check_path(struct cluster *c, double tol)
+{
+    const struct lasso_driver *d = driver_of(c);
+
+    for (uint32_t k = 0; k < d->lambdas; k++) {
+        double excess, most, value, bound;
+        place(c, k);
+        most = lasso_world_slopes(&world, &excess);
+        value = num_lasso_objective(&world.p, &world.set, &world.point);
+        bound = num_lasso_bound(&world.p, &world.point, most, excess);
+        if (!(value - bound <= 1.01 * tol * value + 1e-6))
+            fail_msg("lambda %u: %.9g, at least %.9g", k, value, bound);
+        assert_true(fabs(d->of[k].objective - value) <= 1e-5 * value); /* what is told is what is */
+        assert_true(fabs(d->of[k].intercept - world.point.intercept) <= 1e-5);
+        assert_true(k == 0 || d->of[k].lambda < d->of[k - 1].lambda);
+    }
+    assert_int_equal(d->of[0].end, 0); /* the first penalty leaves none, or just */
+}
+
+static void every_solution_of_a_path_is_a_minimum(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(12); seed++) {
+        struct cluster c = {.workers = 1 + (uint32_t)(seed % 3)};
+        bool logistic = seed % 3 == 0;
+        make_world(seed, seed % 2 == 0 ? 0.2 : 0.9, logistic ? NUM_LASSO_LOGISTIC : 0);
+        char settings[120];
+        world.p.mix = seed % 4 == 0 ? 0.7 : 1;
+        snprintf(settings, sizeof settings, "lambdas=12\ntol=1e-6\nmix=%g\nloss=%s\nratio=0.05\n",
+                 world.p.mix, logistic ? "logistic" : "squared");
+        run(&c, seed, settings);
+        check_path(&c, 1e-6);
+        cluster_free(&c);
+    }
+}
+
+static void a_lambda_that_is_given_is_the_last(void **state)
+{
+    struct cluster c = {.workers = 2};
+
+    (void)state;
+    make_world(3, 0.3, NUM_LASSO_SQUARED);
+    run(&c, 1, "lambdas=7\nlambda=0.125\n");
+    assert_true(fabs(driver_of(&c)->of[6].lambda - 0.125) < 1e-9);
+    cluster_free(&c);
+}
+
+/* With columns a thousand times as large the coefficients are a thousandth, and all else the same. */
+static void scaled_columns_make_units_irrelevant(void **state)
+{
+    double sum[2] = {0}, told[2] = {0};
+
+    (void)state;
+    for (int large = 0; large < 2; large++) {
+        struct cluster c = {.workers = 1};
+        make_world(5, 0.3, NUM_LASSO_SQUARED);
+        for (size_t e = 0; large && e < LASSO_ENTRIES; e++)
+            world.dense[e] *= 1024;
+        run(&c, 1, "lambdas=10\nscale=true\nratio=0.05\n");
+        const struct lasso_driver *d = driver_of(&c);
+        for (uint64_t e = d->of[8].end; e < d->of[9].end; e++)
+            sum[large] += fabs((double)path_of(&c)[e].value);
+        told[large] = d->of[9].objective;
+        cluster_free(&c);
+    }
+    assert_true(fabs(told[0] - told[1]) <= 1e-6 * told[0]);
+    assert_true(sum[0] > 0 && fabs(sum[0] / sum[1] - 1024) < 0.1);
+}
+
+/* ---- folds ---- */
+
+/* A chain's held-out loss is that of a job on the other rows. */
+static void folds_hold_out_what_they_say(void **state)
+{
+    struct cluster c = {.workers = 2};
+    double mean[LASSO_LAMBDAS_MAX], error[LASSO_LAMBDAS_MAX];
+
+    (void)state;
+    make_world(4, 0.5, NUM_LASSO_SQUARED);
+    run(&c, 1, "lambdas=10\nfolds=5\nratio=0.02\ntol=1e-6\n");
+    const struct lasso_driver *d = driver_of(&c);
+    const struct lasso_data *data =
+        (const void *)shoal_driver_rows_read(train_master_driver(c.master), LASSO_DATA);
+    const uint8_t *fold = (const uint8_t *)data + data->fold_at;
+    for (uint32_t f = 1; f <= 5; f++) {
+        struct num_lasso_work work = {0};
+        double held = 0, others = 0;
+        for (uint32_t i = 0; i < data->rows; i++)
+            world.weight[i] = fold[i] == f ? 0 : 1;
+        memset(world.b, 0, sizeof world.b);
+        lasso_world_weigh(&world);
+        world.p.lambda = d->of[9].lambda;
+        num_lasso_begin(&world.p, &world.point);
+        assert_int_equal(lasso_world_solve(&world, 1e-9, NUM_LASSO_PRIORITY, &work), SHOAL_OK);
+        for (uint32_t i = 0; i < data->rows; i++)
+            if (fold[i] == f) {
+                double r = (double)world.y[i] - world.z[i];
+                held += r * r / 2;
+                others++;
+            }
+        assert_true(fabs(held / others - d->of[9].held[f - 1]) <= 1e-2 * held / others);
+        assert_true(others >= data->rows / 5);
+    }
+    lasso_folds(d, mean, error);
+    uint32_t best = lasso_choose(d, LASSO_PICK_BEST, mean, error);
+    assert_true(lasso_choose(d, LASSO_PICK_SIMPLE, mean, error) <= best);
+    assert_int_equal(lasso_choose(d, LASSO_PICK_LAST, mean, error), 9);
+    for (uint32_t k = 0; k < 10; k++)
+        assert_true(mean[best] <= mean[k]);
+    cluster_free(&c);
+}
+
+/* ---- the same bits ---- */
+
+struct learnt {
+    struct lasso_step of[12];
+    struct lasso_entry path[2000];
+};
+
+static void learn(struct cluster *c, struct learnt *l)
+{
+    const struct lasso_driver *d = driver_of(c);
+    uint64_t count = d->of[d->lambdas - 1].end;
+
+    assert_true(d->lambdas <= 12 && count <= 2000);
+    memset(l, 0, sizeof *l);
+    memcpy(l->of, d->of, d->lambdas * sizeof l->of[0]);
+    memcpy(l->path, path_of(c), count * sizeof l->path[0]);
+}
+
+static const char *const JOBS[] = {"lambdas=12\nfolds=4\nratio=0.05\n",
+                                   "lambdas=8\nmix=0.5\nratio=0.05\nschedule=random\n"};
+
+static void workers_and_what_happens_to_them_change_no_bit(void **state)
+{
+    static struct learnt first, now;
+    struct cluster_count sum = {0};
+
+    (void)state;
+    make_world(7, 0.4, NUM_LASSO_SQUARED);
+    for (size_t n = 0; n < sizeof JOBS / sizeof JOBS[0]; n++)
+        for (uint64_t seed = 0; seed <= (uint64_t)property_count(8); seed++) {
+            static const uint32_t WORKERS[] = {1, 2, 4, 3};
+            struct cluster c = {.workers = WORKERS[seed % 4],
+                                .threads = 1 + (uint32_t)(seed % 2),
+                                .crash = seed < 4 ? 0 : 0.004,
+                                .crash_left = 20,
+                                .kill_mean_s = seed >= 4 && seed % 2 == 0 ? 0.01 : 0,
+                                .kills_left = 5,
+                                .scale_mean_s = seed >= 4 && seed % 3 == 0 ? 0.01 : 0,
+                                .workers_max = 5};
+            run(&c, seed, JOBS[n]);
+            learn(&c, seed == 0 ? &first : &now);
+            if (seed > 0 && memcmp(&first, &now, sizeof now) != 0)
+                fail_msg("%s: seed %llu gives another path", JOBS[n], (unsigned long long)seed);
+            cluster_add(&sum, &c.count);
+            cluster_free(&c);
+        }
+    assert_true(sum.redone > 0);
+}
+
+static void workers_on_other_machines_change_no_bit(void **state)
+{
+    static struct learnt first, now;
+    struct cluster_count sum = {0};
+
+    (void)state;
+    make_world(8, 0.4, NUM_LASSO_SQUARED);
+    for (uint64_t seed = 0; seed <= (uint64_t)property_count(6); seed++) {
+        struct cluster c = {.workers = 1,
+                            .away = seed > 0 ? 1 + (uint32_t)(seed % 3) : 0,
+                            .away_mean_s = 0.003,
+                            .kill_mean_s = seed % 2 == 0 ? 0 : 0.05,
+                            .kills_left = 5};
+        run(&c, seed, JOBS[0]);
+        learn(&c, seed == 0 ? &first : &now);
+        if (seed > 0 && memcmp(&first, &now, sizeof now) != 0)
+            fail_msg("seed %llu gives another path", (unsigned long long)seed);
+        cluster_add(&sum, &c.count);
+        cluster_free(&c);
+    }
+    assert_true(sum.far > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_solution_of_a_path_is_a_minimum),
+        cmocka_unit_test(a_lambda_that_is_given_is_the_last),
+        cmocka_unit_test(scaled_columns_make_units_irrelevant),
+        cmocka_unit_test(folds_hold_out_what_they_say),
+        cmocka_unit_test(workers_and_what_happens_to_them_change_no_bit),
+        cmocka_unit_test(workers_on_other_machines_change_no_bit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
