@@ -4,6 +4,6 @@
 #define APP_TABLE_H
 
 /* name */
-#define APP_TABLE(X) X(lasso) X(logreg) X(mf)
+#define APP_TABLE(X) X(lasso) X(lda) X(logreg) X(mf)
 
 #endif

@@ -1,0 +1,221 @@
+/* lda.c - `shoal train lda CORPUS`: topics of documents, by Metropolis-Hastings with delayed counts.
+ *
+ * A job is bulk synchronous. The first clock gives every token a topic; an iteration is a clock over
+ * words and one over documents (num/lda.h); now and then two clocks judge. Inside a clock no task
+ * touches what another one does, so the result is the same bit for bit for any number of workers.
+ * Between clocks the driver makes the numbers that all tasks of the next one read from the counts of
+ * topics, and sees to it that they are those of all tokens, no more and no less.
+ *
+ * The value reported is minus the log of the probability of words and topics together, per token: the
+ * likelihood that samplers of topics are compared by, with its sign turned.
+ *
+ * Tests: tests/unit/app/test_lda.c, tests/cli/test_train_lda.py. */
+#include "app/lda.h"
+
+#include "base/err.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static const shoal_opt OPTS[] = {
+    {"topics", SHOAL_OPT_U64, "100", "how many", 2, 1e6, NULL,
+     offsetof(struct lda_options, topics)},
+    {"iterations", SHOAL_OPT_U64, "100", "passes over all tokens", 1, 1e6, NULL,
+     offsetof(struct lda_options, iterations)},
+    {"alpha", SHOAL_OPT_F64, "0", "prior of each topic in a document; 0: 50 by topics", 0, 1e6,
+     NULL, offsetof(struct lda_options, alpha)},
+    {"beta", SHOAL_OPT_F64, "0.01", "prior of each word in a topic", 1e-6, 1e6, NULL,
+     offsetof(struct lda_options, beta)},
+    {"evaluate", SHOAL_OPT_U64, "10", "iterations between two values; 0: only the last", 0, 1e6,
+     NULL, offsetof(struct lda_options, evaluate)},
+    {"optimise", SHOAL_OPT_U64, "0",
+     "iterations between two steps towards priors of topics that suit the corpus; 0: they stay", 0,
+     1e6, NULL, offsetof(struct lda_options, optimise)},
+    {"executors", SHOAL_OPT_U64, "0",
+     "parts of documents and of words, as many as can work at once; 0: by the data, up to 128", 0,
+     LDA_EXECUTORS_MAX, NULL, offsetof(struct lda_options, executors)},
+    {"format", SHOAL_OPT_CHOICE, "auto", "of the corpus", 0, 0, data_corpus_format_names,
+     offsetof(struct lda_options, format)},
+    {"vocab", SHOAL_OPT_STR, NULL, "file with the names of words, a line each", 0, 0, NULL,
+     offsetof(struct lda_options, vocab)},
+    {"stop_words", SHOAL_OPT_STR, NULL,
+     "words of text to leave out: english, none, or a file with one a line", 0, 0, NULL,
+     offsetof(struct lda_options, stop_words)},
+    {"min_count", SHOAL_OPT_U64, "0", "leave out words that occur less often in all", 0, 1e15, NULL,
+     offsetof(struct lda_options, min_count)},
+    {"max_share", SHOAL_OPT_F64, "1", "leave out words of more than this share of documents", 0, 1,
+     NULL, offsetof(struct lda_options, max_share)},
+    {"min_length", SHOAL_OPT_U64, "2", "of a word of text, in characters", 1, 100, NULL,
+     offsetof(struct lda_options, min_length)},
+};
+
+double lda_alpha(const struct lda_options *options)
+{
+    return options->alpha > 0 ? options->alpha : 50.0 / (double)options->topics;
+}
+
+/* ---- between two clocks ---- */
+
+/* c_k from the table, brought into order there. SHOAL_E_INTERNAL: they are not those of all tokens. */
+static shoal_status take_counts(shoal_driver *driver, int64_t *c, shoal_err *err)
+{
+    const struct lda_options *o = shoal_driver_options(driver);
+    const struct lda_driver *d = shoal_driver_state(driver);
+    float *count = shoal_driver_rows(driver, LDA_COUNT);
+    int64_t sum = 0;
+
+    for (uint64_t k = 0; k < o->topics; k++, count += 2) {
+        c[k] = (int64_t)count[0] * LDA_UNIT + (int64_t)count[1];
+        if (c[k] < 0)
+            return base_err(err, SHOAL_E_INTERNAL, "topic %" PRIu64 " has %" PRId64 " tokens", k,
+                            c[k]);
+        count[0] = (float)(c[k] / LDA_UNIT);
+        count[1] = (float)(c[k] % LDA_UNIT);
+        sum += c[k];
+    }
+    if (sum != (int64_t)d->tokens)
+        return base_err(err, SHOAL_E_INTERNAL,
+                        "topics have %" PRId64 " tokens in all; the corpus has %" PRIu64, sum,
+                        d->tokens);
+    return SHOAL_OK;
+}
+
+static shoal_status count_topics(shoal_driver *driver, shoal_err *err)
+{
+    const struct lda_options *o = shoal_driver_options(driver);
+    struct lda_driver *d = shoal_driver_state(driver);
+    const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
+    int64_t *c = base_calloc(alloc, o->topics, sizeof *c);
+    double beta_sum = o->beta * (double)d->words;
+
+    if (c == NULL)
+        return base_err_nomem(err, "counting topics");
+    shoal_status st = take_counts(driver, c, err);
+    if (st == SHOAL_OK) {
+        num_lda_inverse((uint32_t)o->topics, c, beta_sum, shoal_driver_rows(driver, LDA_INVERSE));
+        d->likelihood = num_lda_likelihood_topics((uint32_t)o->topics, c, beta_sum);
+    }
+    base_free(alloc, c);
+    return st;
+}
+
+/* ---- clocks ---- */
+
+static shoal_status dispatch(shoal_driver *driver, shoal_err *err)
+{
+    struct lda_driver *d = shoal_driver_state(driver);
+    bool column = d->fn == LDA_WORDS || d->fn == LDA_JUDGE_WORDS;
+    shoal_status st = SHOAL_OK;
+
+    for (uint32_t e = 0; e < d->executors && st == SHOAL_OK; e++) {
+        shoal_dispatch task = {.executor = e,
+                               .fn = d->fn,
+                               .clock = d->clock,
+                               .ends_clock = true,
+                               .holds = true,
+                               .hold_table = LDA_RECORD,
+                               .hold_shard = column ? e : e * d->executors,
+                               .hold_count = d->executors,
+                               .hold_step = column ? d->executors : 1,
+                               .hold_whole = d->fn <= LDA_DOCUMENTS,
+                               .unread = 1U << LDA_COUNT | 1U << LDA_KEPT | 1U << LDA_HISTOGRAM};
+        st = shoal_driver_dispatch(driver, &task, err);
+    }
+    return st;
+}
+
+static bool is_judged(const struct lda_options *o, uint64_t iterations)
+{
+    return iterations == o->iterations || (o->evaluate > 0 && iterations % o->evaluate == 0);
+}
+
+static enum lda_fn next_fn(const struct lda_driver *d, const struct lda_options *o)
+{
+    switch ((enum lda_fn)d->fn) {
+    case LDA_WORDS: return LDA_DOCUMENTS;
+    case LDA_DOCUMENTS:
+        if (o->optimise > 0 && d->iterations % o->optimise == 0)
+            return LDA_PRIORS;
+        return is_judged(o, d->iterations) ? LDA_JUDGE_WORDS : LDA_WORDS;
+    case LDA_PRIORS: return is_judged(o, d->iterations) ? LDA_JUDGE_WORDS : LDA_WORDS;
+    case LDA_JUDGE_WORDS: return LDA_JUDGE_DOCUMENTS;
+    case LDA_START:
+    case LDA_JUDGE_DOCUMENTS: break;
+    }
+    return LDA_WORDS;
+}
+
+static shoal_status close_clock(shoal_driver *driver, shoal_err *err)
+{
+    const struct lda_options *o = shoal_driver_options(driver);
+    struct lda_driver *d = shoal_driver_state(driver);
+    shoal_status st = d->fn <= LDA_DOCUMENTS ? count_topics(driver, err)
+                      : d->fn == LDA_PRIORS  ? lda_prior_step(driver, err)
+                                             : SHOAL_OK;
+
+    if (st != SHOAL_OK)
+        return st;
+    d->iterations += d->fn == LDA_DOCUMENTS;
+    for (uint32_t e = 0; e < d->executors; e++)
+        d->likelihood += d->part[e];
+    memset(d->part, 0, sizeof d->part);
+    if (d->fn == LDA_JUDGE_DOCUMENTS)
+        shoal_driver_report(driver, -d->likelihood / (double)d->tokens,
+                            (double)d->iterations / (double)o->iterations, 0);
+    if (d->fn == LDA_JUDGE_DOCUMENTS && d->iterations == o->iterations) {
+        shoal_driver_finish(driver);
+        return SHOAL_OK;
+    }
+    d->fn = next_fn(d, o);
+    d->clock++;
+    return dispatch(driver, err);
+}
+
+static shoal_status done(shoal_driver *driver, const shoal_done *done, shoal_err *err)
+{
+    const struct lda_options *o = shoal_driver_options(driver);
+    struct lda_driver *d = shoal_driver_state(driver);
+    struct lda_result result;
+
+    if (done->result_size != sizeof result)
+        return base_err(err, SHOAL_E_INTERNAL, "a task's result of %zu bytes", done->result_size);
+    if (d->ended + 1 == d->executors && shoal_driver_fresh(driver) == SHOAL_AGAIN)
+        return SHOAL_AGAIN;
+    memcpy(&result, done->result, sizeof result);
+    d->part[done->executor] = result.likelihood;
+    if (done->fn == LDA_WORDS || done->fn == LDA_DOCUMENTS) {
+        double half = done->fn == LDA_DOCUMENTS ? 0.5 : 0;
+        shoal_driver_report(driver, NAN, ((double)d->iterations + half) / (double)o->iterations,
+                            (result.tokens + (done->fn == LDA_WORDS)) / 2);
+    }
+    if (++d->ended < d->executors)
+        return SHOAL_OK;
+    d->ended = 0;
+    return close_clock(driver, err);
+}
+
+static shoal_status start(shoal_driver *driver, shoal_err *err)
+{
+    return dispatch(driver, err);
+}
+
+extern const shoal_app app_lda;
+const shoal_app app_lda = {.struct_size = sizeof app_lda,
+                           .name = "lda",
+                           .summary = "topics of documents (latent Dirichlet allocation)",
+                           .data =
+                               "UCI bag of words, text (a document a line) or 'shoal corpus build'",
+                           .objective = "nll",
+                           .units = "tokens",
+                           .opts = OPTS,
+                           .opt_count = sizeof OPTS / sizeof OPTS[0],
+                           .options_size = sizeof(struct lda_options),
+                           .driver_size = sizeof(struct lda_driver),
+                           .plan = lda_plan,
+                           .start = start,
+                           .done = done,
+                           .run = lda_run,
+                           .save = lda_save,
+                           .score = lda_score,
+                           .tell = lda_tell};

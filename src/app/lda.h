@@ -1,0 +1,158 @@
+/* lda.h - what the files of the application `lda` share: lda.c (the driver's decisions), lda_plan.c
+ * (a corpus to executors and tables), lda_task.c (the tasks), lda_model.c (models written and
+ * read), lda_score.c (models at work).
+ *
+ * num/lda.h cuts the corpus into ranges of documents and of words, small enough for a cache. An
+ * executor has some of the ranges of both sides, next to each other. Shard (I, J) of the table of
+ * records, I * executors + J, holds the tokens that the document ranges of executor I and the word
+ * ranges of executor J have in common; a task of words holds a column of shards, one of documents a
+ * row, and writes them anew. Counts of words and documents are nowhere: they are made from records.
+ *
+ * Private to src/app and its tests. */
+#ifndef APP_LDA_H
+#define APP_LDA_H
+
+#include "data/corpus.h"
+#include "num/lda.h"
+#include "num/lda_judge.h"
+#include "shoal/train.h"
+
+enum { LDA_EXECUTORS_MAX = 128 };
+
+struct lda_options {
+    uint64_t topics, iterations, evaluate, optimise, executors;
+    double alpha, beta; /* alpha 0: see lda_alpha */
+    uint32_t format;    /* enum data_corpus_format */
+    const char *vocab, *stop_words;
+    uint64_t min_count, min_length;
+    double max_share;
+};
+/* The prior of each topic in a document, at first. */
+double lda_alpha(const struct lda_options *options);
+
+enum lda_fn {
+    LDA_START,          /* first topics, by documents */
+    LDA_WORDS,          /* one pass over words */
+    LDA_DOCUMENTS,      /* one over documents */
+    LDA_PRIORS,         /* no pass, but how often documents have how many tokens of a topic */
+    LDA_JUDGE_WORDS,    /* no pass, but the likelihood; its part of the words */
+    LDA_JUDGE_DOCUMENTS /* and of the documents */
+};
+
+enum {
+    LDA_RECORD,  /* held: records of all tokens, by shard */
+    LDA_COUNT,   /* (topics, 2): tokens of a topic, in LDA_UNITs and what is left */
+    LDA_INVERSE, /* num_lda_inverse of them, made by the driver between two clocks */
+    LDA_KEPT,    /* bytes of struct lda_kept: for `save`, no task reads it */
+    /* Only where priors are optimised: */
+    LDA_PRIOR,    /* (3, stride): num_lda_prior's value, keep and, as its bits, other */
+    LDA_HISTOGRAM /* (topics + 1, bins): documents by tokens of a topic; of all, the last */
+};
+
+/* Floats are exact up to 2^24, and a topic may have more tokens: so a count is kept in two of them. The
+ * driver brings the second below LDA_UNIT after each clock; in between all executors may add to it. */
+enum { LDA_UNIT = 4096 };
+
+/* Tokens that a strip has in one shard: `tokens` from `at` on, of the hold-th shard of its task. */
+struct lda_piece {
+    uint32_t hold, at, tokens;
+};
+
+/* A strip, in an executor's data; places are in bytes from its start. */
+struct lda_strip {
+    uint32_t index, tokens, first, segments, pieces, unused;
+    uint64_t start_at, order_at, piece_at; /* order_at 0: without an order */
+};
+
+/* An executor's data begins with this; then the strips of words and of documents. */
+struct lda_data {
+    uint64_t seed;
+    uint32_t executors, strip_max, segment_max, pieces_max, wide, bins;
+    uint32_t strips[2];
+    uint64_t strips_at[2];
+};
+
+/* What a strip is, in the task that holds it. */
+struct lda_view {
+    struct num_lda_strip strip;
+    const struct num_lda_tile *tile;
+    uint32_t tiles;
+};
+
+struct lda_result {
+    double likelihood;
+    uint64_t tokens;
+};
+
+struct lda_driver {
+    uint32_t executors, fn, ended, bins;
+    uint64_t tokens, words;
+    uint64_t clock, iterations; /* iterations that have ended */
+    double part[LDA_EXECUTORS_MAX], likelihood;
+};
+
+/* Depends on the data only. */
+uint32_t lda_executors(const struct lda_options *options, uint64_t tokens);
+shoal_status lda_plan(shoal_driver *driver, shoal_err *err);
+shoal_status lda_run(shoal_task *task, shoal_err *err);
+/* Where the i-th token of a strip, segment by segment, lies in its tiles. */
+static inline uint32_t lda_place(const struct num_lda_strip *strip, uint32_t i)
+{
+    return strip->order16 != NULL   ? strip->order16[i]
+           : strip->order32 != NULL ? strip->order32[i]
+                                    : i;
+}
+/* ---- lda_prior.c: priors that differ by topic, where `optimise` asks for them ---- */
+enum { LDA_OPTIMISED_MAX = 1 << 16 }; /* topics */
+/* Fills the tables when planning. */
+void lda_prior_init(shoal_driver *driver);
+/* In a task: the prior to sample with. */
+struct num_lda_prior lda_prior_of(const shoal_task *task, uint32_t topics);
+/* Bytes of work memory of lda_prior_count, which adds the documents of a strip to a histogram there,
+ * zeroed first, and of lda_prior_add, which makes it an increment. */
+size_t lda_prior_work(uint32_t topics, const struct lda_data *data);
+void lda_prior_count(uint32_t topics, const struct lda_data *data, const struct lda_view *view,
+                     void *work);
+void lda_prior_add(shoal_task *task, uint32_t topics, const struct lda_data *data, void *work);
+/* Between two clocks: a step towards the priors of largest likelihood. */
+shoal_status lda_prior_step(shoal_driver *driver, shoal_err *err);
+
+shoal_status lda_save(shoal_driver *driver, shoal_model *model, shoal_err *err);
+shoal_status lda_score(shoal_score *score, shoal_err *err);
+shoal_status lda_tell(shoal_driver *driver, shoal_err *err);
+
+/* How often each word has which topic, from the records of all tokens: entries of word w are start[w]
+ * .. start[w + 1] - 1, topics ascending. */
+struct lda_counts {
+    const struct base_alloc *alloc;
+    uint64_t *start;         /* (words + 1) */
+    uint32_t *topic, *count; /* (entries) */
+    int64_t *total;          /* (topics) */
+};
+/* Ended by lda_counts_fini, also after a failure. */
+shoal_status lda_counts_init(struct lda_counts *counts, shoal_driver *driver, shoal_err *err);
+void lda_counts_fini(struct lda_counts *counts);
+
+/* What is in a model: arrays are borrowed from it, names (none: words are numbers) are added to an
+ * empty `names`. */
+shoal_status lda_model_load(const shoal_model *model, struct num_lda_model *out,
+                            struct data_ids *names, shoal_err *err);
+
+/* The strip as num/lda.h has it. */
+struct num_lda_strip lda_strip_of(const struct lda_data *data, enum num_lda_side side,
+                                  uint32_t index);
+const struct lda_piece *lda_pieces_of(const struct lda_data *data, enum num_lda_side side,
+                                      uint32_t index, uint32_t *out_count);
+
+/* In the table LDA_KEPT, followed by slot_word (uint32_t by slot) and the names of words, a line each
+ * (none: they have none). */
+struct lda_kept {
+    uint64_t documents, tokens, names_size;
+    uint32_t words, unused;
+};
+static inline const char *lda_kept_names(const struct lda_kept *kept)
+{
+    return (const char *)(kept + 1) + kept->words * sizeof(uint32_t);
+}
+
+#endif

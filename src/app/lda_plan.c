@@ -1,0 +1,373 @@
+/* lda_plan.c - a corpus becomes executors' data and tables of `lda`; lda.h has the layout.
+ *
+ * Ranges of documents and of words go to executors by their tokens, in order. One allocation per
+ * executor holds all its strips. While planning, memory holds the corpus, its cut, and what is made
+ * of it. */
+#include "app/lda.h"
+
+#include "base/err.h"
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    TASK_TOKENS = 1 << 15, /* fewer are not worth a task of their own */
+    RANGE_MIN = 1 << 12,
+    ORDER_PAD = 16 /* places after an order that may be read */
+};
+
+struct planning {
+    shoal_driver *driver;
+    const struct lda_options *o;
+    const struct base_alloc *alloc;
+    struct data_corpus corpus;
+    struct num_lda_cut *cut;
+    uint32_t executors, bins;
+    uint32_t *group[2]; /* (executors + 1), by side: first range of each */
+    uint32_t *base;     /* (document ranges, executors): where a range's tokens begin in a shard */
+    uint64_t *first;    /* (executors * executors + 1): of the shards */
+};
+
+uint32_t lda_executors(const struct lda_options *options, uint64_t tokens)
+{
+    uint64_t count = tokens / TASK_TOKENS;
+
+    if (options->executors > 0)
+        return (uint32_t)options->executors;
+    return (uint32_t)(count < 1 ? 1 : count > LDA_EXECUTORS_MAX ? LDA_EXECUTORS_MAX : count);
+}
+
+/* ---- who gets what ---- */
+
+static uint64_t tile_tokens(const struct planning *p, uint32_t document, uint32_t word)
+{
+    const uint64_t *tile = p->cut->tile + (uint64_t)document * p->cut->ranges[NUM_LDA_WORDS] + word;
+
+    return tile[1] - tile[0];
+}
+
+static shoal_status make_groups(struct planning *p, shoal_err *err)
+{
+    const struct num_lda_cut *cut = p->cut;
+
+    for (int side = 0; side < 2; side++) {
+        uint32_t range = 0, *group = base_calloc(p->alloc, p->executors + 1, sizeof *group);
+        if (group == NULL)
+            return base_err_nomem(err, "planning");
+        p->group[side] = group;
+        for (uint32_t e = 0; e <= p->executors; e++) {
+            uint64_t until = cut->tokens / p->executors * e;
+            while (range < cut->ranges[side] && (cut->at[side][range] < until || e == p->executors))
+                range++;
+            group[e] = range;
+        }
+    }
+    return SHOAL_OK;
+}
+
+/* Where the tokens of each document range lie in the shards of its row. */
+static shoal_status lay_out(struct planning *p, shoal_err *err)
+{
+    uint32_t n = p->executors, ranges = p->cut->ranges[NUM_LDA_DOCUMENTS];
+    const uint32_t *rows = p->group[NUM_LDA_DOCUMENTS], *columns = p->group[NUM_LDA_WORDS];
+
+    p->base = base_calloc(p->alloc, (size_t)ranges * n + 1, sizeof *p->base);
+    p->first = base_calloc(p->alloc, (size_t)n * n + 1, sizeof *p->first);
+    if (p->base == NULL || p->first == NULL)
+        return base_err_nomem(err, "planning");
+    for (uint32_t row = 0; row < n; row++) {
+        for (uint32_t column = 0; column < n; column++) {
+            uint64_t tokens = 0;
+            for (uint32_t i = rows[row]; i < rows[row + 1]; i++) {
+                if (tokens > UINT32_MAX)
+                    return base_err(err, SHOAL_E_LIMIT, "a corpus of %" PRIu64 " tokens",
+                                    p->cut->tokens);
+                p->base[(size_t)i * n + column] = (uint32_t)tokens;
+                for (uint32_t j = columns[column]; j < columns[column + 1]; j++)
+                    tokens += tile_tokens(p, i, j);
+            }
+            uint64_t *first = &p->first[(size_t)row * n + column];
+            first[1] = first[0] + tokens;
+        }
+    }
+    return SHOAL_OK;
+}
+
+/* ---- executors ---- */
+
+static size_t aligned(size_t size)
+{
+    return (size + 63) / 64 * 64;
+}
+
+/* The pieces of a strip that have tokens; out may be NULL. Returns how many. */
+static uint32_t find_pieces(const struct planning *p, enum num_lda_side side, uint32_t range,
+                            struct lda_piece *out)
+{
+    uint32_t n = p->executors, count = 0;
+    const uint32_t *rows = p->group[NUM_LDA_DOCUMENTS], *columns = p->group[NUM_LDA_WORDS];
+
+    for (uint32_t e = 0; e < n; e++) {
+        if (side == NUM_LDA_DOCUMENTS) {
+            uint64_t tokens = 0;
+            for (uint32_t j = columns[e]; j < columns[e + 1]; j++)
+                tokens += tile_tokens(p, range, j);
+            if (tokens > 0 && out != NULL)
+                out[count] =
+                    (struct lda_piece){e, p->base[(size_t)range * n + e], (uint32_t)tokens};
+            count += tokens > 0;
+            continue;
+        }
+        uint32_t column = 0;
+        while (columns[column + 1] <= range)
+            column++;
+        for (uint32_t i = rows[e]; i < rows[e + 1]; i++) {
+            uint64_t tokens = tile_tokens(p, i, range);
+            uint32_t at = p->base[(size_t)i * n + column];
+            for (uint32_t j = columns[column]; j < range && out != NULL && tokens > 0; j++)
+                at += (uint32_t)tile_tokens(p, i, j);
+            if (tokens > 0 && out != NULL)
+                out[count] = (struct lda_piece){e, at, (uint32_t)tokens};
+            count += tokens > 0;
+        }
+    }
+    return count;
+}
+
+/* Sizes and places of a strip's parts after `at`; returns where they end. */
+static size_t place_strip(const struct planning *p, enum num_lda_side side, uint32_t range,
+                          size_t at, struct lda_strip *out)
+{
+    struct num_lda_strip strip = num_lda_cut_strip(p->cut, side, range);
+    bool ordered = strip.order16 != NULL || strip.order32 != NULL;
+    size_t one = p->cut->wide ? sizeof(uint32_t) : sizeof(uint16_t);
+
+    *out = (struct lda_strip){.index = strip.index,
+                              .tokens = strip.tokens,
+                              .first = strip.first,
+                              .segments = strip.segments,
+                              .pieces = find_pieces(p, side, range, NULL),
+                              .start_at = at};
+    at += aligned((strip.segments + (size_t)1) * sizeof(uint32_t));
+    out->piece_at = at;
+    at += aligned(out->pieces * sizeof(struct lda_piece));
+    out->order_at = ordered ? at : 0;
+    return ordered ? at + aligned((strip.tokens + (size_t)ORDER_PAD) * one) : at;
+}
+
+static void fill_strip(const struct planning *p, char *block, enum num_lda_side side,
+                       const struct lda_strip *s)
+{
+    struct num_lda_strip strip = num_lda_cut_strip(p->cut, side, s->index);
+    size_t one = p->cut->wide ? sizeof(uint32_t) : sizeof(uint16_t);
+    const void *order = p->cut->wide ? (const void *)strip.order32 : strip.order16;
+
+    memcpy(block + s->start_at, strip.start, (s->segments + (size_t)1) * sizeof(uint32_t));
+    find_pieces(p, side, s->index, (struct lda_piece *)(void *)(block + s->piece_at));
+    if (s->order_at != 0)
+        memcpy(block + s->order_at, order, s->tokens * one);
+}
+
+static shoal_status make_block(const struct planning *p, uint32_t executor, shoal_err *err)
+{
+    struct lda_data head = {.seed = shoal_driver_seed(p->driver),
+                            .executors = p->executors,
+                            .strip_max = p->cut->strip_max,
+                            .segment_max = p->cut->segment_max,
+                            .wide = p->cut->wide,
+                            .bins = p->bins};
+    uint32_t strips = 0, s = 0;
+    size_t size = aligned(sizeof head);
+
+    for (int side = 0; side < 2; side++) {
+        head.strips[side] = p->group[side][executor + 1] - p->group[side][executor];
+        head.strips_at[side] = size + strips * sizeof(struct lda_strip);
+        strips += head.strips[side];
+    }
+    size += aligned(strips * sizeof(struct lda_strip));
+    struct lda_strip *strip = base_calloc(p->alloc, strips + 1, sizeof *strip);
+    if (strip == NULL)
+        return base_err_nomem(err, "planning");
+    for (int side = 0; side < 2; side++) {
+        for (uint32_t i = 0; i < head.strips[side]; i++, s++) {
+            size = place_strip(p, side, p->group[side][executor] + i, size, &strip[s]);
+            if (strip[s].pieces > head.pieces_max)
+                head.pieces_max = strip[s].pieces;
+        }
+    }
+    char *block = shoal_driver_block(p->driver, executor, size);
+    if (block != NULL) {
+        memcpy(block, &head, sizeof head);
+        memcpy(block + head.strips_at[0], strip, strips * sizeof *strip);
+        for (s = 0; s < strips; s++)
+            fill_strip(p, block, s < head.strips[0] ? 0 : 1, &strip[s]);
+    }
+    base_free(p->alloc, strip);
+    return block != NULL ? SHOAL_OK : base_err_nomem(err, "making executors");
+}
+
+/* ---- tables ---- */
+
+static shoal_status make_table(const struct planning *p, const char *name, uint64_t rows,
+                               uint32_t width, shoal_err *err)
+{
+    shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
+
+    table.name = name;
+    table.rows = rows;
+    table.width = width;
+    return shoal_driver_table(p->driver, &table, err);
+}
+
+static shoal_status make_records(const struct planning *p, shoal_err *err)
+{
+    shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
+
+    table.name = "record";
+    table.rows = p->cut->tokens;
+    table.width = num_lda_format((uint32_t)p->o->topics).size / (uint32_t)sizeof(float);
+    table.shards = p->executors * p->executors;
+    table.shard_first = p->first;
+    table.held = true;
+    return shoal_driver_table(p->driver, &table, err);
+}
+
+static size_t names_size(const struct data_corpus *corpus)
+{
+    char buf[DATA_ID_BUF];
+    size_t size = 0, sum = 0;
+
+    for (uint32_t w = 0; corpus->names.count > 0 && w < corpus->x.words; w++) {
+        data_corpus_name(&corpus->names, w, buf, &size);
+        sum += size + 1;
+    }
+    return sum;
+}
+
+static shoal_status keep(const struct planning *p, shoal_err *err)
+{
+    struct lda_kept kept = {.documents = p->corpus.x.documents,
+                            .tokens = p->cut->tokens,
+                            .names_size = names_size(&p->corpus),
+                            .words = p->corpus.x.words};
+    size_t size = sizeof kept + kept.words * sizeof(uint32_t) + kept.names_size;
+    shoal_status st = make_table(p, "kept", (size + 3) / sizeof(float), 1, err);
+    char buf[DATA_ID_BUF];
+
+    if (st != SHOAL_OK)
+        return st;
+    char *at = (char *)shoal_driver_rows(p->driver, LDA_KEPT);
+    memcpy(at, &kept, sizeof kept);
+    at += sizeof kept;
+    memcpy(at, p->cut->slot_word, kept.words * sizeof(uint32_t));
+    at += kept.words * sizeof(uint32_t);
+    for (uint32_t w = 0; kept.names_size > 0 && w < kept.words; w++) {
+        const char *name = data_corpus_name(&p->corpus.names, w, buf, &size);
+        memcpy(at, name, size);
+        at += size;
+        *at++ = '\n';
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status make_tables(const struct planning *p, shoal_err *err)
+{
+    uint64_t topics = p->o->topics;
+    shoal_status st = make_records(p, err);
+
+    if (st == SHOAL_OK)
+        st = make_table(p, "count", topics, 2, err);
+    if (st == SHOAL_OK)
+        st = make_table(p, "inverse", num_lda_stride((uint32_t)topics), 1, err);
+    if (st == SHOAL_OK)
+        st = keep(p, err);
+    if (st != SHOAL_OK || p->o->optimise == 0)
+        return st;
+    st = make_table(p, "prior", 3 * (uint64_t)num_lda_stride((uint32_t)topics), 1, err);
+    if (st == SHOAL_OK)
+        st = make_table(p, "histogram", topics + 1, p->bins, err);
+    if (st == SHOAL_OK)
+        lda_prior_init(p->driver);
+    return st;
+}
+
+/* ---- all of it ---- */
+
+static shoal_status cut(struct planning *p, shoal_err *err)
+{
+    const struct num_corpus *x = &p->corpus.x;
+    uint64_t range = p->corpus.tokens / p->executors + 1;
+
+    if (p->corpus.tokens == 0)
+        return base_err(err, SHOAL_E_INVAL, "corpus '%s' has no words",
+                        shoal_driver_path(p->driver));
+    range = range < RANGE_MIN ? RANGE_MIN : range > NUM_LDA_RANGE ? NUM_LDA_RANGE : range;
+    return num_lda_cut_new(p->alloc, x, (uint32_t)range, &p->cut, err);
+}
+
+static uint32_t longest_document(const struct num_corpus *x)
+{
+    uint64_t longest = 0;
+
+    for (uint64_t d = 0; d < x->documents; d++) {
+        uint64_t tokens = 0;
+        for (uint64_t e = x->start[d]; e < x->start[d + 1]; e++)
+            tokens += x->count[e];
+        longest = tokens > longest ? tokens : longest;
+    }
+    return (uint32_t)(longest < UINT32_MAX ? longest : UINT32_MAX);
+}
+
+static shoal_status plan(struct planning *p, shoal_err *err)
+{
+    struct lda_driver *d = shoal_driver_state(p->driver);
+    struct data_corpus_opts opts = {.format = p->o->format,
+                                    .vocab = p->o->vocab,
+                                    .stop_words = p->o->stop_words,
+                                    .min_count = p->o->min_count,
+                                    .max_share = p->o->max_share,
+                                    .min_length = (uint32_t)p->o->min_length};
+    shoal_status st = data_corpus_load(shoal_driver_env(p->driver), shoal_driver_path(p->driver),
+                                       &opts, &p->corpus, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (p->o->optimise > 0 && p->o->topics > LDA_OPTIMISED_MAX)
+        return base_err(err, SHOAL_E_LIMIT,
+                        "priors are optimised for up to %d topics, not %" PRIu64, LDA_OPTIMISED_MAX,
+                        p->o->topics);
+    p->executors = lda_executors(p->o, p->corpus.tokens);
+    p->bins = num_lda_bins(longest_document(&p->corpus.x));
+    st = cut(p, err);
+    if (st == SHOAL_OK)
+        st = make_groups(p, err);
+    if (st == SHOAL_OK)
+        st = lay_out(p, err);
+    if (st == SHOAL_OK)
+        st = shoal_driver_executors(p->driver, p->executors, err);
+    for (uint32_t e = 0; e < p->executors && st == SHOAL_OK; e++)
+        st = make_block(p, e, err);
+    if (st == SHOAL_OK)
+        st = make_tables(p, err);
+    *d = (struct lda_driver){.executors = p->executors,
+                             .fn = LDA_START,
+                             .bins = p->bins,
+                             .tokens = p->corpus.tokens,
+                             .words = p->corpus.x.words};
+    return st;
+}
+
+shoal_status lda_plan(shoal_driver *driver, shoal_err *err)
+{
+    struct planning p = {.driver = driver,
+                         .o = shoal_driver_options(driver),
+                         .alloc = env_alloc(shoal_driver_env(driver))};
+    shoal_status st = plan(&p, err);
+
+    base_free(p.alloc, p.group[0]);
+    base_free(p.alloc, p.group[1]);
+    base_free(p.alloc, p.base);
+    base_free(p.alloc, p.first);
+    num_lda_cut_free(p.cut);
+    data_corpus_fini(&p.corpus);
+    return st;
+}

@@ -1,0 +1,105 @@
+/* lda_tell.c - topics in words, for the end of a job: the largest, each with its most frequent words. */
+#include "app/lda.h"
+
+#include "base/err.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOLD = 12, WORDS = 8, LINE = 100 };
+
+struct topic {
+    int64_t tokens;
+    uint32_t index;
+};
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct topic *x = a, *y = b;
+
+    if (x->tokens != y->tokens)
+        return x->tokens > y->tokens ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Where the name of each word is; NULL: there is no memory, or there are no names. */
+static const char **find_names(const struct base_alloc *alloc, const struct lda_kept *kept)
+{
+    const char *at = lda_kept_names(kept), *end = at + kept->names_size;
+    const char **name =
+        kept->names_size > 0 ? base_calloc(alloc, kept->words + (size_t)1, sizeof *name) : NULL;
+
+    for (uint32_t w = 0; name != NULL && w < kept->words; w++) {
+        const char *line = memchr(at, '\n', (size_t)(end - at));
+        name[w] = at;
+        at = line != NULL ? line + 1 : end;
+    }
+    return name;
+}
+
+static void put_word(struct base_buf *line, const char *const *name, uint32_t word)
+{
+    if (name == NULL)
+        base_buf_printf(line, " %u", word + 1);
+    else
+        base_buf_printf(line, " %.*s", (int)strcspn(name[word], "\n"), name[word]);
+}
+
+static void tell_topic(shoal_driver *driver, const struct topic *topic, uint64_t tokens,
+                       const char *const *name, const uint32_t *word, struct base_buf *line)
+{
+    base_buf_clear(line);
+    base_buf_printf(line, "topic %-5u %4.1f %% ", topic->index + 1,
+                    100 * (double)topic->tokens / (double)tokens);
+    for (uint32_t i = 0; i < WORDS && word[i] != (uint32_t)NUM_LDA_NONE && line->size < LINE; i++)
+        put_word(line, name, word[i]);
+    base_buf_puts(line, "");
+    if (base_buf_status(line) == SHOAL_OK)
+        shoal_driver_say(driver, line->data);
+}
+
+static void tell(shoal_driver *driver, const struct num_lda_model *model, struct topic *topic,
+                 uint32_t *word, uint32_t *count)
+{
+    const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
+    const struct lda_kept *kept = (const void *)shoal_driver_rows_read(driver, LDA_KEPT);
+    const char **name = find_names(alloc, kept);
+    struct base_buf line;
+
+    base_buf_init(&line, alloc, 1 << 16);
+    num_lda_top_words(model, WORDS, word, count);
+    for (uint32_t k = 0; k < model->topics; k++)
+        topic[k] = (struct topic){model->total[k], k};
+    qsort(topic, model->topics, sizeof *topic, larger_first);
+    for (uint32_t i = 0; i < TOLD && i < model->topics && topic[i].tokens > 0; i++)
+        tell_topic(driver, &topic[i], kept->tokens, name, word + (size_t)topic[i].index * WORDS,
+                   &line);
+    base_buf_fini(&line);
+    base_free(alloc, (void *)name);
+}
+
+shoal_status lda_tell(shoal_driver *driver, shoal_err *err)
+{
+    const struct lda_options *o = shoal_driver_options(driver);
+    const struct lda_kept *kept = (const void *)shoal_driver_rows_read(driver, LDA_KEPT);
+    const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
+    struct topic *topic = base_calloc(alloc, o->topics, sizeof *topic);
+    uint32_t *word = base_calloc(alloc, o->topics, 2 * WORDS * sizeof *word);
+    struct lda_counts counts;
+    shoal_status st = lda_counts_init(&counts, driver, err);
+
+    if (st == SHOAL_OK && (topic == NULL || word == NULL))
+        st = base_err_nomem(err, "telling topics");
+    if (st == SHOAL_OK) {
+        struct num_lda_model model = {.topics = (uint32_t)o->topics,
+                                      .words = kept->words,
+                                      .start = counts.start,
+                                      .topic = counts.topic,
+                                      .count = counts.count,
+                                      .total = counts.total};
+        tell(driver, &model, topic, word, word + o->topics * WORDS);
+    }
+    lda_counts_fini(&counts);
+    base_free(alloc, topic);
+    base_free(alloc, word);
+    return st;
+}

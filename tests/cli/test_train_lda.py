@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""`shoal train lda` on 20 Newsgroups, as people run it: workers are killed, added and taken away while it samples, its driver
+is killed and it is resumed, and the model is the same, byte for byte; new documents find the topics one expects.
+"""
+# ctest: fast timeout=240
+import json
+import lzma
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from train_jobs import FIELDS, SHOAL, SLOW, check, disturbed_is_the_same, good, in_own_folder, job, wait_for
+
+DATA = Path(os.environ["SHOAL_DATA"]) / "train" / "news20"
+WORDS = ["train", "lda", "docword.news.txt", "--set", "topics=50", "--set", "evaluate=0", "--threads", "1", "--json"]
+
+
+def write_corpus():
+    """Every fourth document: enough for topics, and quick."""
+    with lzma.open(DATA / "docword.20news.txt.xz", "rt") as lines:
+        documents, words = int(lines.readline()), int(lines.readline())
+        lines.readline()
+        kept = [line.split() for line in lines]
+    kept = [(int(d) // 4, w, n) for d, w, n in kept if int(d) % 4 == 0]
+    with open("docword.news.txt", "w") as out:
+        out.write(f"{documents // 4}\n{words}\n{len(kept)}\n")
+        out.writelines(f"{d} {w} {n}\n" for d, w, n in kept)
+    with lzma.open(DATA / "vocab.20news.txt.xz", "rt") as names:
+        Path("vocab.news.txt").write_text(names.read())
+
+
+def with_iterations(count):
+    return [*WORDS, "--set", f"iterations={count}"]
+
+
+def iterations_of_some_seconds():
+    """By the machine: too few and the job is over before it is disturbed."""
+    began = time.monotonic()
+    good(*with_iterations(20), "--workers", "1")
+    return max(60, min(4000, int(20 * 6 / (time.monotonic() - began))))
+
+
+def workers_die_come_and_go_and_the_model_is_the_same(iterations):
+    words = with_iterations(iterations)
+    quiet = json.loads(good(*words, "--workers", "1", "--out", "quiet.shoal"))
+    for field in FIELDS:
+        check(field in quiet, f"no field '{field}' in {quiet}")
+    check(quiet["app"] == "lda" and quiet["objective"] == "nll" and 5 < quiet["value"] < 12, f"{quiet}")
+    check(len(quiet["said"]) == 12 and all(line.startswith("topic ") for line in quiet["said"]), f"{quiet['said']}")
+    disturbed_is_the_same(words, quiet, (4, 1, 3))
+    return quiet
+
+
+def a_job_goes_on_after_its_driver_was_killed(iterations, clocks):
+    """From its last checkpoint, to the same model. Needs quiet.shoal."""
+    words = [*with_iterations(iterations), "--workers", "2", "--out", "resumed.shoal", "--checkpoint", "kept"]
+    child = subprocess.Popen([SHOAL, *words, "--checkpoint-every", "200ms", "--name", "cut-short"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for("a checkpoint", lambda: list(Path("kept").glob("*")) and job("cut-short") and
+             job("cut-short")["status"]["clocks"] > clocks // 8)
+    check(child.poll() is None, "it ended before it could be killed")
+    child.kill()
+    child.wait()
+    told = json.loads(good(*words, "--resume"))
+    check(told["clocks"] == clocks, f"resumed: {told}")
+    check(Path("quiet.shoal").read_bytes() == Path("resumed.shoal").read_bytes(), "the resumed model differs")
+
+
+def new_documents_find_their_topics():
+    Path("new.txt").write_text("space shuttle orbit nasa launch moon mission\n"
+                               "shuttle launch nasa spacecraft orbit lunar\n"
+                               "hockey team game season nhl players league\n\nzzzzz\n")
+    topics = [line.split(" ")[0].split(":")[0] for line in good("predict", "quiet.shoal", "new.txt").splitlines()]
+    check(len(topics) == 5 and topics[3:] == ["-", "-"], f"{topics}")
+    check(topics[0] == topics[1] != topics[2], f"space and hockey have topics {topics}")
+    told = json.loads(good("eval", "quiet.shoal", "docword.news.txt", "--json"))
+    check(500 < told["perplexity"] < 6000 and told["npmi"] > 0.05 and told["unknown"] == 0, f"{told}")
+
+
+def test():
+    if not (DATA / "docword.20news.txt.xz").exists():
+        print("skipped: 20 Newsgroups is not here")
+        return 77
+    write_corpus()
+    iterations = iterations_of_some_seconds()
+    quiet = workers_die_come_and_go_and_the_model_is_the_same(iterations)
+    a_job_goes_on_after_its_driver_was_killed(iterations, quiet["clocks"])
+    new_documents_find_their_topics()
+    return 0
+
+
+if __name__ == "__main__":
+    in_own_folder(test)
