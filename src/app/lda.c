@@ -32,6 +32,8 @@ static const shoal_opt OPTS[] = {
     {"optimise", SHOAL_OPT_U64, "0",
      "iterations between two steps towards priors of topics that suit the corpus; 0: they stay", 0,
      1e6, NULL, offsetof(struct lda_options, optimise)},
+    {"from", SHOAL_OPT_STR, NULL, "model whose topics to begin with, to go on with more documents",
+     0, 0, NULL, offsetof(struct lda_options, from)},
     {"executors", SHOAL_OPT_U64, "0",
      "parts of documents and of words, as many as can work at once; 0: by the data, up to 128", 0,
      LDA_EXECUTORS_MAX, NULL, offsetof(struct lda_options, executors)},

@@ -1,6 +1,7 @@
 /* lda.h - what the files of the application `lda` share: lda.c (the driver's decisions), lda_plan.c
- * (a corpus to executors and tables), lda_task.c (the tasks), lda_model.c (models written and
- * read), lda_score.c (models at work).
+ * (a corpus to executors and tables), lda_from.c (topics that begin as in a model), lda_task.c (the
+ * tasks), lda_prior.c (priors that suit the corpus), lda_model.c (models written and read), lda_score.c
+ * (models at work), lda_tell.c (topics in words).
  *
  * num/lda.h cuts the corpus into ranges of documents and of words, small enough for a cache. An
  * executor has some of the ranges of both sides, next to each other. Shard (I, J) of the table of
@@ -23,7 +24,7 @@ struct lda_options {
     uint64_t topics, iterations, evaluate, optimise, executors;
     double alpha, beta; /* alpha 0: see lda_alpha */
     uint32_t format;    /* enum data_corpus_format */
-    const char *vocab, *stop_words;
+    const char *vocab, *stop_words, *from;
     uint64_t min_count, min_length;
     double max_share;
 };
@@ -94,6 +95,9 @@ struct lda_driver {
 /* Depends on the data only. */
 uint32_t lda_executors(const struct lda_options *options, uint64_t tokens);
 shoal_status lda_plan(shoal_driver *driver, shoal_err *err);
+/* The end of planning, where a model says how topics begin. */
+shoal_status lda_from(shoal_driver *driver, const struct data_corpus *corpus,
+                      const uint32_t *slot_word, shoal_err *err);
 shoal_status lda_run(shoal_task *task, shoal_err *err);
 /* Where the i-th token of a strip, segment by segment, lies in its tiles. */
 static inline uint32_t lda_place(const struct num_lda_strip *strip, uint32_t i)

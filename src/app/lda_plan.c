@@ -348,8 +348,10 @@ static shoal_status plan(struct planning *p, shoal_err *err)
         st = make_block(p, e, err);
     if (st == SHOAL_OK)
         st = make_tables(p, err);
+    if (st == SHOAL_OK && p->o->from != NULL)
+        st = lda_from(p->driver, &p->corpus, p->cut->slot_word, err);
     *d = (struct lda_driver){.executors = p->executors,
-                             .fn = LDA_START,
+                             .fn = p->o->from != NULL ? LDA_WORDS : LDA_START,
                              .bins = p->bins,
                              .tokens = p->corpus.tokens,
                              .words = p->corpus.x.words};

@@ -7,11 +7,10 @@ import json
 import lzma
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
-from train_jobs import FIELDS, SHOAL, SLOW, check, disturbed_is_the_same, good, in_own_folder, job, wait_for
+from train_jobs import FIELDS, SHOAL, SLOW, check, disturbed_is_the_same, good, in_own_folder, job, shoal, wait_for
 
 DATA = Path(os.environ["SHOAL_DATA"]) / "train" / "news20"
 WORDS = ["train", "lda", "docword.news.txt", "--set", "topics=50", "--set", "evaluate=0", "--threads", "1", "--json"]
@@ -79,6 +78,18 @@ def new_documents_find_their_topics():
     check(500 < told["perplexity"] < 6000 and told["npmi"] > 0.05 and told["unknown"] == 0, f"{told}")
 
 
+def a_job_goes_on_from_a_model(quiet):
+    words = ["train", "lda", "docword.news.txt", "--set", "from=quiet.shoal", "--set", "iterations=2", "--json"]
+    on = json.loads(good(*words, "--set", "topics=50"))
+    fresh = json.loads(good(*with_iterations(2)))
+    check(on["value"] < quiet["value"] + 0.1 * (fresh["value"] - quiet["value"]),
+          f"from a model of {quiet['value']}: {on['value']}, from scratch {fresh['value']}")
+    for settings, hint in ((["topics=60"], "topics=50"), (["topics=50", "from=docword.news.txt"], "docword.news.txt")):
+        refused = shoal(*words, *(word for setting in settings for word in ("--set", setting)))
+        check(refused.returncode in (1, 2) and hint in refused.stdout + refused.stderr,
+              f"{settings}: exit {refused.returncode}, {refused.stdout} {refused.stderr}")
+
+
 def test():
     if not (DATA / "docword.20news.txt.xz").exists():
         print("skipped: 20 Newsgroups is not here")
@@ -88,6 +99,7 @@ def test():
     quiet = workers_die_come_and_go_and_the_model_is_the_same(iterations)
     a_job_goes_on_after_its_driver_was_killed(iterations, quiet["clocks"])
     new_documents_find_their_topics()
+    a_job_goes_on_from_a_model(quiet)
     return 0
 
 

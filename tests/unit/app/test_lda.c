@@ -216,6 +216,38 @@ static void planted_topics_are_found(void **state)
     end(&c, NULL);
 }
 
+/* A quiet run, beginning from these bytes of a model if there are some, which are then its own. */
+static double value_of(const char *settings, struct base_buf *bytes)
+{
+    struct cluster c = {.workers = 2};
+
+    make_cluster(&c, 1, &WORLD);
+    if (bytes->size > 0)
+        assert_int_equal(env_sim_put(c.env, "before", bytes->data, bytes->size), SHOAL_OK);
+    run(&c, 1, settings);
+    double value = train_master_stats(c.master).value;
+    shoal_model_free(model_of(&c, settings));
+    base_buf_clear(bytes);
+    assert_int_equal(env_read_whole(c.env, "model", bytes, NULL), SHOAL_OK);
+    end(&c, NULL);
+    return value;
+}
+
+/* One iteration from a model is where the model was, and not where one from scratch is. */
+static void a_job_goes_on_from_a_model(void **state)
+{
+    struct base_buf bytes;
+
+    (void)state;
+    base_buf_init(&bytes, &base_alloc_libc, 1 << 20);
+    double fresh = value_of("topics=5\nalpha=0.1\niterations=1\n", &bytes);
+    double first = value_of("topics=5\nalpha=0.1\niterations=150\nevaluate=0\n", &bytes);
+    double on = value_of("topics=5\nalpha=0.1\niterations=1\nfrom=before\n", &bytes);
+    print_message("one iteration %.4f, 150 %.4f, one from those %.4f\n", fresh, first, on);
+    assert_true(on < first + 0.1 * (fresh - first));
+    base_buf_fini(&bytes);
+}
+
 /* More topics than tokens, one document, documents without words, one executor and many. */
 static void tiny_worlds_are_learnt_too(void **state)
 {
@@ -245,6 +277,7 @@ int main(void)
         cmocka_unit_test(optimised_priors_are_the_same_bits_too),
         cmocka_unit_test(a_model_counts_every_token_once),
         cmocka_unit_test(planted_topics_are_found),
+        cmocka_unit_test(a_job_goes_on_from_a_model),
         cmocka_unit_test(tiny_worlds_are_learnt_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

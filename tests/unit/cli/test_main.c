@@ -18,7 +18,7 @@
 #include <jansson.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 400 };
+enum { WORDS_MAX = 1024 };
 
 struct vocabulary {
     const char *words[WORDS_MAX];
