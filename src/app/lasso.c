@@ -172,6 +172,17 @@ static double gap_of(shoal_driver *driver, uint32_t chain)
     return d->solved[chain].objective - num_lasso_bound(&p, &point, most, excess);
 }
 
+/* Of all chains, against their objectives: folds that did not get there are to be seen. */
+static double worst_gap(const struct lasso_driver *d)
+{
+    double worst = 0;
+
+    for (uint32_t c = 0; c < d->chains; c++)
+        if (d->gap[c] > 0 && d->solved[c].objective > 0)
+            worst = fmax(worst, d->gap[c] / d->solved[c].objective);
+    return worst;
+}
+
 /* ---- the path ---- */
 
 /* Appends chain 0's solution. */
@@ -202,6 +213,7 @@ static shoal_status keep_solution(shoal_driver *driver, shoal_err *err)
     at->intercept = v.head->intercept + data->y_mean;
     at->objective = d->solved[0].objective;
     at->loss = d->solved[0].loss;
+    at->gap = worst_gap(d) * at->objective;
     for (uint32_t f = 0; f < d->folds; f++)
         at->held[f] = d->solved[f + 1].held;
     return SHOAL_OK;
@@ -222,6 +234,12 @@ static shoal_status lay_path(shoal_driver *driver, shoal_err *err)
     d->first = most / o->mix;
     if (last == 0)
         last = d->rows < d->columns ? 0.01 : 0.001;
+    if (d->lambdas > 1 && o->lambda > d->first) {
+        base_err(err, SHOAL_E_INVAL, "a path ends at its smallest penalty, and lambda is %g",
+                 o->lambda);
+        base_err_hint(err, "above %g no coefficient is left: take less, or lambdas=1", d->first);
+        return SHOAL_E_INVAL;
+    }
     if (o->lambda > 0)
         last = o->lambda / d->first;
     for (uint32_t k = 0; k < d->lambdas; k++)
@@ -264,8 +282,7 @@ static shoal_status after_scan(shoal_driver *driver, shoal_err *err)
         double gap = gap_of(driver, c);
         if (!isfinite(gap))
             return base_err(err, SHOAL_E_IMPOSSIBLE, "numbers of this data are too large");
-        if (c == 0)
-            d->of[d->step].gap = fmax(gap, 0);
+        d->gap[c] = gap;
         if (gap <= o->tol * d->solved[c].objective)
             d->open &= ~(1u << c);
     }

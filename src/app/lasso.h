@@ -88,7 +88,8 @@ struct lasso_seen { /* as num_lasso_bound wants it */
 
 /* What is known of each lambda. */
 struct lasso_step {
-    double lambda, intercept, objective, gap, loss;
+    double lambda, intercept, objective, loss;
+    double gap; /* of the chain that has the largest, as a part of the objective here */
     double held[LASSO_FOLDS_MAX];
     uint64_t end; /* of its solution in the path */
 };
@@ -103,6 +104,7 @@ struct lasso_driver {
     uint64_t clock, updates, path_max;
     double first; /* the largest lambda */
     struct lasso_solved solved[LASSO_CHAINS_MAX];
+    double gap[LASSO_CHAINS_MAX]; /* when last looked at */
     struct lasso_seen seen[LASSO_PARTS_MAX];
     struct lasso_step of[LASSO_LAMBDAS_MAX];
 };

@@ -99,13 +99,7 @@ shoal_status lda_plan(shoal_driver *driver, shoal_err *err);
 shoal_status lda_from(shoal_driver *driver, const struct data_corpus *corpus,
                       const uint32_t *slot_word, shoal_err *err);
 shoal_status lda_run(shoal_task *task, shoal_err *err);
-/* Where the i-th token of a strip, segment by segment, lies in its tiles. */
-static inline uint32_t lda_place(const struct num_lda_strip *strip, uint32_t i)
-{
-    return strip->order16 != NULL   ? strip->order16[i]
-           : strip->order32 != NULL ? strip->order32[i]
-                                    : i;
-}
+
 /* ---- lda_prior.c: priors that differ by topic, where `optimise` asks for them ---- */
 enum { LDA_OPTIMISED_MAX = 1 << 16 }; /* topics */
 /* Fills the tables when planning. */

@@ -71,7 +71,7 @@ static void seed_word(struct seeding *s, const struct num_lda_strip *strip, uint
     for (uint32_t i = strip->start[segment]; i < strip->start[segment + 1]; i++) {
         uint32_t z = draw_topic(s, first, entries, tokens);
         uint32_t parts[NUM_LDA_STEPS_MAX + 1] = {z, z, z};
-        num_lda_put(s->model.topics, s->place[lda_place(strip, i)], 0, parts);
+        num_lda_put(s->model.topics, s->place[num_lda_place(strip, i)], 0, parts);
         s->count[z]++;
     }
 }
@@ -117,6 +117,10 @@ static shoal_status seed(struct seeding *s, const shoal_model *model, shoal_err 
     const struct lda_data *data = shoal_driver_block_read(s->driver, 0, &size);
     shoal_status st = lda_model_load(model, &s->model, &s->names, err);
 
+    if (st == SHOAL_OK && (s->names.count > 0) != (s->corpus->names.count > 0))
+        st = base_err(err, SHOAL_E_INVAL, "words have names in %s, and are numbers in %s",
+                      s->names.count > 0 ? s->o->from : shoal_driver_path(s->driver),
+                      s->names.count > 0 ? shoal_driver_path(s->driver) : s->o->from);
     if (st == SHOAL_OK && s->model.topics != s->o->topics) {
         base_err(err, SHOAL_E_INVAL, "model '%s' has %u topics, not %" PRIu64, s->o->from,
                  s->model.topics, s->o->topics);

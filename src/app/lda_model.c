@@ -64,7 +64,7 @@ static uint32_t count_word(const struct counting *c, const struct num_lda_strip 
     uint32_t count = 0;
 
     for (uint32_t i = strip->start[segment]; i < strip->start[segment + 1]; i++) {
-        uint32_t topic = c->strip_topic[lda_place(strip, i)];
+        uint32_t topic = c->strip_topic[num_lda_place(strip, i)];
         if (c->times[topic]++ == 0)
             c->topics_seen[count++] = topic;
     }

@@ -38,11 +38,23 @@ uint32_t lda_executors(const struct lda_options *options, uint64_t tokens)
 
 /* ---- who gets what ---- */
 
-static uint64_t tile_tokens(const struct planning *p, uint32_t document, uint32_t word)
+/* Of a document range in word ranges [from, to): its tiles lie next to each other. */
+static uint64_t tokens_in(const struct planning *p, uint32_t document, uint32_t from, uint32_t to)
 {
-    const uint64_t *tile = p->cut->tile + (uint64_t)document * p->cut->ranges[NUM_LDA_WORDS] + word;
+    const uint64_t *tile = p->cut->tile + (uint64_t)document * p->cut->ranges[NUM_LDA_WORDS];
 
-    return tile[1] - tile[0];
+    return tile[to] - tile[from];
+}
+
+/* A task adds up what it changes in 32 bits, and its places in shards are 32 bits, too. */
+static shoal_status check_share(uint64_t tokens, shoal_err *err)
+{
+    if (tokens <= INT32_MAX)
+        return SHOAL_OK;
+    base_err(err, SHOAL_E_LIMIT, "an executor would have %" PRIu64 " tokens, and can have %d",
+             tokens, INT32_MAX);
+    base_err_hint(err, "more executors, up to %d", LDA_EXECUTORS_MAX);
+    return SHOAL_E_LIMIT;
 }
 
 static shoal_status make_groups(struct planning *p, shoal_err *err)
@@ -59,6 +71,12 @@ static shoal_status make_groups(struct planning *p, shoal_err *err)
             while (range < cut->ranges[side] && (cut->at[side][range] < until || e == p->executors))
                 range++;
             group[e] = range;
+        }
+        for (uint32_t e = 0; e < p->executors; e++) {
+            const uint64_t *at = cut->at[side];
+            shoal_status st = check_share(at[group[e + 1]] - at[group[e]], err);
+            if (st != SHOAL_OK)
+                return st;
         }
     }
     return SHOAL_OK;
@@ -78,12 +96,8 @@ static shoal_status lay_out(struct planning *p, shoal_err *err)
         for (uint32_t column = 0; column < n; column++) {
             uint64_t tokens = 0;
             for (uint32_t i = rows[row]; i < rows[row + 1]; i++) {
-                if (tokens > UINT32_MAX)
-                    return base_err(err, SHOAL_E_LIMIT, "a corpus of %" PRIu64 " tokens",
-                                    p->cut->tokens);
                 p->base[(size_t)i * n + column] = (uint32_t)tokens;
-                for (uint32_t j = columns[column]; j < columns[column + 1]; j++)
-                    tokens += tile_tokens(p, i, j);
+                tokens += tokens_in(p, i, columns[column], columns[column + 1]);
             }
             uint64_t *first = &p->first[(size_t)row * n + column];
             first[1] = first[0] + tokens;
@@ -99,34 +113,35 @@ static size_t aligned(size_t size)
     return (size + 63) / 64 * 64;
 }
 
+/* A range of a side, and the executor whose it is. */
+struct share {
+    enum num_lda_side side;
+    uint32_t executor, range;
+};
+
 /* The pieces of a strip that have tokens; out may be NULL. Returns how many. */
-static uint32_t find_pieces(const struct planning *p, enum num_lda_side side, uint32_t range,
+static uint32_t find_pieces(const struct planning *p, const struct share *share,
                             struct lda_piece *out)
 {
-    uint32_t n = p->executors, count = 0;
+    uint32_t n = p->executors, range = share->range, column = share->executor, count = 0;
     const uint32_t *rows = p->group[NUM_LDA_DOCUMENTS], *columns = p->group[NUM_LDA_WORDS];
 
     for (uint32_t e = 0; e < n; e++) {
-        if (side == NUM_LDA_DOCUMENTS) {
-            uint64_t tokens = 0;
-            for (uint32_t j = columns[e]; j < columns[e + 1]; j++)
-                tokens += tile_tokens(p, range, j);
+        if (share->side == NUM_LDA_DOCUMENTS) {
+            uint64_t tokens = tokens_in(p, range, columns[e], columns[e + 1]);
             if (tokens > 0 && out != NULL)
                 out[count] =
                     (struct lda_piece){e, p->base[(size_t)range * n + e], (uint32_t)tokens};
             count += tokens > 0;
             continue;
         }
-        uint32_t column = 0;
-        while (columns[column + 1] <= range)
-            column++;
         for (uint32_t i = rows[e]; i < rows[e + 1]; i++) {
-            uint64_t tokens = tile_tokens(p, i, range);
-            uint32_t at = p->base[(size_t)i * n + column];
-            for (uint32_t j = columns[column]; j < range && out != NULL && tokens > 0; j++)
-                at += (uint32_t)tile_tokens(p, i, j);
-            if (tokens > 0 && out != NULL)
+            uint64_t tokens = tokens_in(p, i, range, range + 1);
+            if (tokens > 0 && out != NULL) {
+                uint64_t before = tokens_in(p, i, columns[column], range);
+                uint32_t at = p->base[(size_t)i * n + column] + (uint32_t)before;
                 out[count] = (struct lda_piece){e, at, (uint32_t)tokens};
+            }
             count += tokens > 0;
         }
     }
@@ -134,10 +149,10 @@ static uint32_t find_pieces(const struct planning *p, enum num_lda_side side, ui
 }
 
 /* Sizes and places of a strip's parts after `at`; returns where they end. */
-static size_t place_strip(const struct planning *p, enum num_lda_side side, uint32_t range,
-                          size_t at, struct lda_strip *out)
+static size_t place_strip(const struct planning *p, const struct share *share, size_t at,
+                          struct lda_strip *out)
 {
-    struct num_lda_strip strip = num_lda_cut_strip(p->cut, side, range);
+    struct num_lda_strip strip = num_lda_cut_strip(p->cut, share->side, share->range);
     bool ordered = strip.order16 != NULL || strip.order32 != NULL;
     size_t one = p->cut->wide ? sizeof(uint32_t) : sizeof(uint16_t);
 
@@ -145,7 +160,7 @@ static size_t place_strip(const struct planning *p, enum num_lda_side side, uint
                               .tokens = strip.tokens,
                               .first = strip.first,
                               .segments = strip.segments,
-                              .pieces = find_pieces(p, side, range, NULL),
+                              .pieces = find_pieces(p, share, NULL),
                               .start_at = at};
     at += aligned((strip.segments + (size_t)1) * sizeof(uint32_t));
     out->piece_at = at;
@@ -154,15 +169,15 @@ static size_t place_strip(const struct planning *p, enum num_lda_side side, uint
     return ordered ? at + aligned((strip.tokens + (size_t)ORDER_PAD) * one) : at;
 }
 
-static void fill_strip(const struct planning *p, char *block, enum num_lda_side side,
-                       const struct lda_strip *s)
+static void fill_strip(const struct planning *p, const struct share *share,
+                       const struct lda_strip *s, char *block)
 {
-    struct num_lda_strip strip = num_lda_cut_strip(p->cut, side, s->index);
+    struct num_lda_strip strip = num_lda_cut_strip(p->cut, share->side, share->range);
     size_t one = p->cut->wide ? sizeof(uint32_t) : sizeof(uint16_t);
     const void *order = p->cut->wide ? (const void *)strip.order32 : strip.order16;
 
     memcpy(block + s->start_at, strip.start, (s->segments + (size_t)1) * sizeof(uint32_t));
-    find_pieces(p, side, s->index, (struct lda_piece *)(void *)(block + s->piece_at));
+    find_pieces(p, share, (struct lda_piece *)(void *)(block + s->piece_at));
     if (s->order_at != 0)
         memcpy(block + s->order_at, order, s->tokens * one);
 }
@@ -189,7 +204,8 @@ static shoal_status make_block(const struct planning *p, uint32_t executor, shoa
         return base_err_nomem(err, "planning");
     for (int side = 0; side < 2; side++) {
         for (uint32_t i = 0; i < head.strips[side]; i++, s++) {
-            size = place_strip(p, side, p->group[side][executor] + i, size, &strip[s]);
+            struct share share = {(enum num_lda_side)side, executor, p->group[side][executor] + i};
+            size = place_strip(p, &share, size, &strip[s]);
             if (strip[s].pieces > head.pieces_max)
                 head.pieces_max = strip[s].pieces;
         }
@@ -198,8 +214,11 @@ static shoal_status make_block(const struct planning *p, uint32_t executor, shoa
     if (block != NULL) {
         memcpy(block, &head, sizeof head);
         memcpy(block + head.strips_at[0], strip, strips * sizeof *strip);
-        for (s = 0; s < strips; s++)
-            fill_strip(p, block, s < head.strips[0] ? 0 : 1, &strip[s]);
+        for (s = 0; s < strips; s++) {
+            struct share share = {s < head.strips[0] ? NUM_LDA_WORDS : NUM_LDA_DOCUMENTS, executor,
+                                  strip[s].index};
+            fill_strip(p, &share, &strip[s], block);
+        }
     }
     base_free(p->alloc, strip);
     return block != NULL ? SHOAL_OK : base_err_nomem(err, "making executors");
@@ -300,7 +319,12 @@ static shoal_status cut(struct planning *p, shoal_err *err)
     if (p->corpus.tokens == 0)
         return base_err(err, SHOAL_E_INVAL, "corpus '%s' has no words",
                         shoal_driver_path(p->driver));
-    range = range < RANGE_MIN ? RANGE_MIN : range > NUM_LDA_RANGE ? NUM_LDA_RANGE : range;
+    shoal_status st = check_share(p->corpus.tokens / p->executors, err);
+    if (st != SHOAL_OK)
+        return st;
+    /* From a cache's worth on the cut decides: ranges of a very large corpus are longer, so that it
+     * has no more than some million tiles. */
+    range = range < RANGE_MIN ? RANGE_MIN : range >= NUM_LDA_RANGE ? 0 : range;
     return num_lda_cut_new(p->alloc, x, (uint32_t)range, &p->cut, err);
 }
 
@@ -363,8 +387,10 @@ shoal_status lda_plan(shoal_driver *driver, shoal_err *err)
     struct planning p = {.driver = driver,
                          .o = shoal_driver_options(driver),
                          .alloc = env_alloc(shoal_driver_env(driver))};
-    shoal_status st = plan(&p, err);
 
+    if (shoal_driver_staleness(driver) > 0)
+        return base_err(err, SHOAL_E_INVAL, "lda is bulk synchronous: it has no staleness");
+    shoal_status st = plan(&p, err);
     base_free(p.alloc, p.group[0]);
     base_free(p.alloc, p.group[1]);
     base_free(p.alloc, p.base);

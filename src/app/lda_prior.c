@@ -82,7 +82,7 @@ static void count_document(const struct work *w, uint32_t topics, uint32_t bins,
     uint32_t from = strip->start[segment], to = strip->start[segment + 1], seen = 0;
 
     for (uint32_t i = from; i < to; i++) {
-        uint32_t topic = w->topic[lda_place(strip, i)];
+        uint32_t topic = w->topic[num_lda_place(strip, i)];
         if (w->times[topic]++ == 0)
             w->seen[seen++] = topic;
     }

@@ -94,7 +94,8 @@ static shoal_status put_metrics(struct judged *j, shoal_err *err)
 
     if (st != SHOAL_OK)
         return st;
-    shoal_score_metric(j->score, "perplexity", num_lda_perplexity(&held));
+    if (held.scored > 0)
+        shoal_score_metric(j->score, "perplexity", num_lda_perplexity(&held));
     shoal_score_metric(j->score, "scored", (double)held.scored);
     shoal_score_metric(j->score, "documents", (double)x->documents);
     shoal_score_metric(j->score, "unknown", (double)j->corpus.left_out);
@@ -114,6 +115,10 @@ static shoal_status load_documents(struct judged *j, const struct data_ids *name
     shoal_status st = data_corpus_load(shoal_score_env(j->score), shoal_score_path(j->score), &opts,
                                        &j->corpus, err);
 
+    if (st == SHOAL_OK && names->count == 0 && j->corpus.names.count > 0)
+        return base_err(err, SHOAL_E_INVAL,
+                        "the words of '%s' have names; those of the model are numbers",
+                        shoal_score_path(j->score));
     if (st == SHOAL_OK && j->corpus.x.documents > UINT32_MAX)
         return base_err(err, SHOAL_E_LIMIT, "'%s' has more than %u documents",
                         shoal_score_path(j->score), UINT32_MAX);

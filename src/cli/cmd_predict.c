@@ -90,9 +90,10 @@ static int run_predict(struct cli_context *cx, const void *values, const char *c
     const struct values *v = values;
     struct sink sink = {.out = NULL};
     shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st = env_create(cx->env, v->output, &sink.out, &err);
+    shoal_status st = cli_output_check(cx, v->output, args, arg_count, &err);
 
-    (void)arg_count;
+    if (st == SHOAL_OK)
+        st = env_create(cx->env, v->output, &sink.out, &err);
     if (st != SHOAL_OK)
         return cli_fail(cx, st, &err);
     st = score(cx, v, args, true, &sink, &err);

@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "data/corpus_parts.h"
+#include "data/words.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -186,6 +187,9 @@ static shoal_status take_names(struct data_corpus_reader *reader, const char *s,
         size_t length = end - s >= NAME_HEAD ? (size_t)at[0] | (size_t)at[1] << 8 : 0;
         if (length == 0 || length > DATA_ID_SIZE_MAX || (size_t)(end - s) - NAME_HEAD < length)
             return wrong(reader, "its vocabulary is damaged", err);
+        if (data_words_not_name(s + NAME_HEAD, s + NAME_HEAD + length) != NULL)
+            return wrong(
+                reader, "its vocabulary has a word that is not UTF-8, or a control character", err);
         uint32_t before = reader->names.count;
         if (data_ids_add(&reader->names, s + NAME_HEAD, length, &index) != SHOAL_OK)
             return base_err_nomem(err, "reading a vocabulary");

@@ -16,19 +16,18 @@ static shoal_status add_name(const struct data_blocks *blocks, uint64_t line, co
                              size_t size, struct data_ids *names, shoal_err *err)
 {
     char shown[DATA_SHOWN_MAX];
-    uint32_t index = 0, before = names->count;
+    uint32_t index = 0, before = names->count, point = 0;
 
-    const char *bad = data_words_not_utf8(text, text + size);
-    if (bad != NULL) {
+    const char *bad = data_words_not_name(text, text + size);
+    if (bad != NULL && data_words_decode(bad, text + size, &point) == 0) {
         data_blocks_bad(blocks, line, (uint64_t)(bad - text) + 1, err,
                         "expected UTF-8, found the byte 0x%02x", (unsigned char)*bad);
         base_err_hint(err, "convert it first: iconv -f latin1 -t utf-8 FILE");
         return SHOAL_E_FORMAT;
     }
-    for (size_t i = 0; i < size; i++)
-        if ((unsigned char)text[i] < 0x20)
-            return data_blocks_bad(blocks, line, i + 1, err, "expected a word, found '%s'",
-                                   data_blocks_show(text, size, shown));
+    if (bad != NULL)
+        return data_blocks_bad(blocks, line, (uint64_t)(bad - text) + 1, err,
+                               "expected a word, found the control character U+%04X", point);
     if (size == 0 || size > DATA_ID_SIZE_MAX)
         return data_blocks_bad(blocks, line, 0, err, "expected a word of 1 to %d bytes",
                                (int)DATA_ID_SIZE_MAX);

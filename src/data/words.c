@@ -67,6 +67,19 @@ const char *data_words_not_utf8(const char *text, const char *end)
     return NULL;
 }
 
+const char *data_words_not_name(const char *text, const char *end)
+{
+    uint32_t point = 0;
+
+    while (text < end) {
+        size_t size = data_words_decode(text, end, &point);
+        if (size == 0 || point < 0x20 || (point >= 0x7F && point < 0xA0))
+            return text;
+        text += size;
+    }
+    return NULL;
+}
+
 static size_t encode(uint32_t point, char *to)
 {
     if (point < 0x80) {

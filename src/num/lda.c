@@ -64,7 +64,8 @@ uint32_t num_lda_part(uint32_t topics, const void *records, uint64_t at, uint32_
     uint64_t record =
         format.size == 4 ? ((const uint32_t *)records)[at] : ((const uint64_t *)records)[at];
 
-    return (uint32_t)(record >> (part * format.bits)) & ((1U << format.bits) - 1);
+    uint32_t topic = (uint32_t)(record >> (part * format.bits)) & ((1U << format.bits) - 1);
+    return topic < topics ? topic : topics - 1;
 }
 
 void num_lda_put(uint32_t topics, void *records, uint64_t at, const uint32_t *parts)

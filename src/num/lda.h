@@ -56,7 +56,7 @@ struct num_lda_format {
 };
 
 struct num_lda_format num_lda_format(uint32_t topics);
-/* part 0: the topic; part m, 1 to steps: proposal m. */
+/* part 0: the topic; part m, 1 to steps: proposal m. Below `topics` whatever bits the record has. */
 uint32_t num_lda_part(uint32_t topics, const void *records, uint64_t at, uint32_t part);
 void num_lda_put(uint32_t topics, void *records, uint64_t at, const uint32_t *parts);
 
@@ -75,6 +75,14 @@ struct num_lda_strip {
     const uint16_t *order16;  /* one of them, or none; readable 16 places past the end */
     const uint32_t *order32;
 };
+
+/* Where the i-th token of a strip, segment by segment, lies in its tiles. */
+static inline uint32_t num_lda_place(const struct num_lda_strip *strip, uint32_t i)
+{
+    return strip->order16 != NULL   ? strip->order16[i]
+           : strip->order32 != NULL ? strip->order32[i]
+                                    : i;
+}
 
 /* Words get new numbers, `slots`, by falling frequency. A range has at most the limit of tokens, or is
  * one segment that has more. */

@@ -147,7 +147,7 @@ static shoal_status cut_side(struct build *b, enum num_lda_side side, uint32_t l
         if (held > INT32_MAX)
             return base_err(err, SHOAL_E_LIMIT, "a %s has too many tokens",
                             side == NUM_LDA_WORDS ? "word" : "document");
-        start[s + ranges] = (uint32_t)held; /* start[first + range] is 0 */
+        start[(size_t)s + ranges] = (uint32_t)held; /* start[first + range] is 0 */
         cut->segment_max = n > cut->segment_max ? (uint32_t)n : cut->segment_max;
         cut->strip_max = held > cut->strip_max ? (uint32_t)held : cut->strip_max;
     }
@@ -209,7 +209,7 @@ static void cut_range(struct build *b, uint32_t range)
         while (tile <= j)
             start[tile++] = at + i;
         put_order(cut, NUM_LDA_DOCUMENTS, at + (uint32_t)b->key[i], i);
-        uint64_t segment = cut->start[NUM_LDA_WORDS][slot + j];
+        uint64_t segment = cut->start[NUM_LDA_WORDS][(size_t)slot + j];
         put_order(cut, NUM_LDA_WORDS, cut->at[NUM_LDA_WORDS][j] + segment + b->used[slot]++,
                   b->strip_used[j]++);
     }
@@ -308,7 +308,7 @@ struct num_lda_strip num_lda_cut_strip(const struct num_lda_cut *cut, enum num_l
         .tiles = cut->ranges[side == NUM_LDA_WORDS ? NUM_LDA_DOCUMENTS : NUM_LDA_WORDS],
         .first = first[0],
         .segments = first[1] - first[0],
-        .start = cut->start[side] + first[0] + index,
+        .start = cut->start[side] + (size_t)first[0] + index,
     };
 
     /* A longer strip is one segment, whose tokens may come in any order. */

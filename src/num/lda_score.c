@@ -11,13 +11,6 @@
 
 enum { LOGS = 1024 };
 
-static uint32_t place_of(const struct num_lda_strip *strip, uint32_t at)
-{
-    if (strip->order16 != NULL)
-        return strip->order16[at];
-    return strip->order32 != NULL ? strip->order32[at] : at;
-}
-
 static double log_rise(const struct num_lda_pass *pass, const double *logs, uint32_t topic,
                        uint32_t count)
 {
@@ -44,7 +37,7 @@ double num_lda_likelihood(const struct num_lda_pass *pass, const struct num_lda_
     for (uint32_t s = 0; s < strip->segments; s++) {
         uint32_t n = strip->start[s + 1] - strip->start[s];
         for (uint32_t i = 0; i < n; i++) {
-            uint32_t place = place_of(strip, strip->start[s] + i);
+            uint32_t place = num_lda_place(strip, strip->start[s] + i);
             uint32_t k = num_lda_part(pass->topics, work->records, place, 0);
             work->next[i] = k;
             sum += log_rise(pass, logs, k, count[k]++);

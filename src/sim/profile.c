@@ -1,8 +1,8 @@
 /* profile.c - reads profile folders into the tables of sched/model_profile.h.
  *
- * Rows (cells.h) are grouped into columns of increasing batch size: one per measured placement, and one per (nodes,
- * gpus) that is the mean over the placements of that shape, to which the separate scaling
- * measurements are added where a shape was not measured before. */
+ * Rows (cells.h) are grouped into columns of increasing batch size: one per measured placement, and
+ * one per (nodes, gpus) that is the mean over the placements of that shape, to which the separate
+ * scaling measurements are added where a shape was not measured before. */
 #include "sim/profile.h"
 
 #include "base/assert.h"

@@ -127,8 +127,19 @@ struct train_task_spec {
     uint32_t unread; /* tables, a bit each, whose rows it does not read */
     uint16_t arg_size;
     bool ends_clock, holds, hold_whole;
+    uint8_t pad[7]; /* it goes to other machines and into checkpoints as it lies in memory */
     unsigned char arg[SHOAL_TASK_ARG_MAX];
 };
+_Static_assert(offsetof(struct train_task_spec, arg) == 56 &&
+                   sizeof(struct train_task_spec) == 56 + SHOAL_TASK_ARG_MAX,
+               "arguments are aligned to 8, and there is no padding but `pad`");
+/* Of bytes that are to be one: a byte that is to be a bool must be 0 or 1 before it is read as one. */
+static inline bool train_task_bytes_valid(const unsigned char *bytes)
+{
+    return (bytes[offsetof(struct train_task_spec, ends_clock)] |
+            bytes[offsetof(struct train_task_spec, holds)] |
+            bytes[offsetof(struct train_task_spec, hold_whole)]) <= 1;
+}
 
 /* How many shards it holds. */
 static inline uint32_t train_task_holds(const struct train_task_spec *spec)

@@ -191,9 +191,11 @@ static bool deal_one(struct train_master *m, struct master_worker *w)
     if (e == NULL)
         return false;
     deal_drop(m, e);
+    if (!may_send(m, e))
+        return true; /* since it was listed, the job has ended or another holds its shard */
     if (e->worker != w->index)
         crew_move(m, index_of(m, e), w->index);
-    if (may_send(m, e) && send(m, e) && may_send(m, e))
+    if (send(m, e) && may_send(m, e))
         put(w, e);
     return true;
 }

@@ -9,7 +9,8 @@
  * The driver has a loop to turn. When it has folded for some milliseconds it says SHOAL_AGAIN, whatever
  * is left, and to whoever asks in the same turn.
  *
- * How one outbox is added to one shard is in fold.c. Tests: tests/unit/train/test_fold.c, test_box*.c. */
+ * How one outbox is added to one shard is in fold.c.
+ * Tests: tests/unit/train/test_fold.c, test_box*.c. */
 #include "train/fold_parts.h"
 
 static const uint64_t TURN = 1 << 23;       /* floats that the driver folds at a time: 5 to 15 ms */

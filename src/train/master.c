@@ -1,8 +1,9 @@
 /* master.c - the tasks of a job: queued, heard of.
  *
- * Each executor has a queue of numbered tasks, which deal.c sends. Word of an end (or of a worker's death, or a release) makes the master look into the
- * box, which holds the truth, and tell the application of every number committed since. The hooks
- * may dispatch more; those executors are marked and pumped when the hook has returned. */
+ * Each executor has a queue of numbered tasks, which deal.c sends. Word of an end (or of a worker's
+ * death, or a release) makes the master look into the box, which holds the truth, and tell the
+ * application of every number committed since. The hooks may dispatch more; those executors are
+ * marked and pumped when the hook has returned. Tests: tests/unit/train/test_master*.c. */
 #include "train/master_parts.h"
 
 #include "base/assert.h"
@@ -106,10 +107,12 @@ static uint32_t first_shard(const struct train_box *box, uint32_t table)
     return count;
 }
 
-/* The books of the index-th shard that a task holds are at [index * spec->hold_step]. */
-static struct master_hold *hold_of(const struct train_master *m, const struct train_task_spec *spec)
+/* The books of the index-th shard that a task holds. */
+static struct master_hold *hold_of(const struct train_master *m, const struct train_task_spec *spec,
+                                   uint32_t index)
 {
-    return &m->hold[first_shard(m->box, spec->hold_table) + spec->hold_shard];
+    return &m->hold[first_shard(m->box, spec->hold_table) + spec->hold_shard +
+                    index * spec->hold_step];
 }
 
 /* A shard's lock keeps tasks of this machine apart. One that runs elsewhere works on a copy, so
@@ -117,9 +120,8 @@ static struct master_hold *hold_of(const struct train_master *m, const struct tr
 bool master_hold_free(const struct train_master *m, const struct master_executor *e,
                       const struct train_task_spec *spec)
 {
-    struct master_hold *hold = hold_of(m, spec);
-
-    for (uint32_t i = 0; i < train_task_holds(spec); i++, hold += spec->hold_step) {
+    for (uint32_t i = 0; i < train_task_holds(spec); i++) {
+        struct master_hold *hold = hold_of(m, spec, i);
         if (hold->out == 0 || (!hold->afar && m->crew[e->worker]->away == NULL))
             continue;
         hold->wanted = true;
@@ -131,9 +133,8 @@ bool master_hold_free(const struct train_master *m, const struct master_executor
 void master_hold_enter(struct train_master *m, const struct master_executor *e,
                        const struct train_task_spec *spec)
 {
-    struct master_hold *hold = hold_of(m, spec);
-
-    for (uint32_t i = 0; i < train_task_holds(spec); i++, hold += spec->hold_step) {
+    for (uint32_t i = 0; i < train_task_holds(spec); i++) {
+        struct master_hold *hold = hold_of(m, spec, i);
         hold->out++;
         hold->afar = m->crew[e->worker]->away != NULL;
     }
@@ -142,10 +143,10 @@ void master_hold_enter(struct train_master *m, const struct master_executor *e,
 /* The task is out no more: who waits for its shards may have them. */
 static void hold_leave(struct train_master *m, const struct train_task_spec *spec)
 {
-    struct master_hold *hold = hold_of(m, spec);
     bool wanted = false;
 
-    for (uint32_t i = 0; i < train_task_holds(spec); i++, hold += spec->hold_step) {
+    for (uint32_t i = 0; i < train_task_holds(spec); i++) {
+        struct master_hold *hold = hold_of(m, spec, i);
         if (--hold->out > 0)
             continue;
         wanted |= hold->wanted;

@@ -143,7 +143,7 @@ void master_check_end(struct train_master *m);
 void master_cancel(struct train_master *m); /* ends it when the tasks that are out are done */
 /* Puts an executor on the list of those that may have tasks to send. */
 void master_mark(struct train_master *m, uint32_t executor);
-/* Whether the task may have the shard that it holds, and that it has. */
+/* Whether the task may have the shards that it holds, and that it has. */
 bool master_hold_free(const struct train_master *m, const struct master_executor *e,
                       const struct train_task_spec *spec);
 void master_hold_enter(struct train_master *m, const struct master_executor *e,

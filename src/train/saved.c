@@ -83,28 +83,19 @@ static bool get(struct reader *r, void *out, size_t size)
     return true;
 }
 
-/* A task as it lay in memory: what is not a bool must not be read as one. */
-static bool task_whole(const unsigned char *bytes)
-{
-    return bytes[offsetof(struct train_task_spec, ends_clock)] <= 1 &&
-           bytes[offsetof(struct train_task_spec, holds)] <= 1;
-}
-
 /* The next of an executor's queue, whose clocks do not go down. */
 static bool unpack_task(const struct train_master *m, uint32_t executor, uint64_t number,
                         uint64_t clock, struct reader *r, struct train_task_spec *spec)
 {
     const unsigned char *bytes = (const unsigned char *)r->at;
 
-    if (r->left < sizeof *spec || !task_whole(bytes) || !get(r, spec, sizeof *spec))
+    if (r->left < sizeof *spec || !train_task_bytes_valid(bytes) || !get(r, spec, sizeof *spec))
         return false;
     if (spec->executor != executor || spec->number != number || spec->clock < clock ||
         spec->arg_size > SHOAL_TASK_ARG_MAX)
         return false;
-    return !spec->holds ||
-           (spec->hold_table < train_box_table_count(m->box) &&
-            train_box_table_info(m->box, spec->hold_table).held &&
-            spec->hold_shard < train_box_table_info(m->box, spec->hold_table).shards);
+    return !spec->holds || train_box_can_hold(m->box, spec->hold_table, spec->hold_shard,
+                                              spec->hold_count, spec->hold_step);
 }
 
 static shoal_status unpack_queue(struct train_master *m, uint32_t executor, uint64_t queued,

@@ -202,22 +202,13 @@ static void hear_rows(struct train_worker *w, uint16_t kind, const void *bytes, 
         confused(w, "rows");
 }
 
-/* A byte that is to be a bool is 0 or 1. */
-static bool is_sound(const struct train_order *order)
-{
-    const unsigned char *bytes = (const unsigned char *)order;
-
-    return bytes[offsetof(struct train_order, spec.ends_clock)] <= 1 &&
-           bytes[offsetof(struct train_order, spec.holds)] <= 1;
-}
-
 static void hear_task(struct train_worker *w, const struct train_order *order)
 {
     if (order->spec.executor >= w->seat_count)
         return confused(w, "task");
     struct seat *seat = &w->seat[order->spec.executor];
-    if (!is_sound(order) || !seat->here || seat->epoch != order->epoch || seat->releasing ||
-        seat->queued == WORKER_QUEUE_MAX)
+    if (!train_task_bytes_valid((const unsigned char *)&order->spec) || !seat->here ||
+        seat->epoch != order->epoch || seat->releasing || seat->queued == WORKER_QUEUE_MAX)
         return confused(w, "task");
     if (w->away)
         train_box_close(w->box, order->closed);

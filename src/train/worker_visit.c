@@ -11,10 +11,10 @@
  * others begin. An executor that is to be released brings its visit back at once.
  *
  * A task of a clock for which others still have to end the one before would read what is old. Those
- * of lower clocks go first. When there are none, the worker waits, as long as its threads have had nothing to do,
- * for whatever reason, for less than one part in PATIENCE of the time that they worked: this keeps
- * workers together, and nearly all reads as fresh as in a bulk synchronous job. A task that finds a
- * shard locked is tried again after a pause that doubles. The driver is told how long threads had
+ * of lower clocks go first. When there are none, the worker waits, as long as its threads have had
+ * nothing to do, for whatever reason, for less than one part in PATIENCE of the time that they
+ * worked: this keeps workers together, and nearly all reads as fresh as in a bulk synchronous job. A
+ * task that finds a shard locked is tried again after a pause that doubles. The driver is told how long threads had
  * nothing to do (`wait_ns` of a task); one that has a visit and waits for a processor has.
  *
  * Tests: tests/unit/train/test_master*.c, test_slow_worker.c. */

@@ -14,8 +14,8 @@
  *
  * A server, or a client, has an engine: a UCX context and worker, and its place in the loop (see
  * env/engine.h). UCX works only inside `prepare`. A stream that is closed waits there until what it
- * sent last is out, for LINGER_NS at most, and UCX has let go of it; one whose line is lost first hears what had come.
- * Messages are sent eagerly, so they keep their order. Loop thread only.
+ * sent last is out, for LINGER_NS at most, and UCX has let go of it; one whose line is lost first
+ * hears what had come. Messages are sent eagerly, so they keep their order. Loop thread only.
  * Tests: tests/unit/wire/test_peer_real.c, tests/cli/test_train_ucx.py. */
 #include "base/assert.h"
 #include "base/err.h"

@@ -155,6 +155,9 @@ static void folds_hold_out_what_they_say(void **state)
     make_world(4, 0.5, NUM_LASSO_SQUARED);
     run(&c, 1, "lambdas=10\nfolds=5\nratio=0.02\ntol=1e-6\n");
     const struct lasso_driver *d = driver_of(&c);
+    for (uint32_t k = 0; k < d->chains; k++) /* of the last lambda: the worst is kept */
+        assert_true(d->of[9].gap / d->of[9].objective >=
+                    0.999 * d->gap[k] / d->solved[k].objective);
     const struct lasso_data *data =
         (const void *)shoal_driver_rows_read(train_master_driver(c.master), LASSO_DATA);
     const uint8_t *fold = (const uint8_t *)data + data->fold_at;

@@ -237,7 +237,15 @@ static void what_is_wrong_in_a_vocabulary_is_told_with_its_place(void **state)
     world_put(env, "v", "red\nb\tl\n");
     corpus_expect_bad_in(env, "a", &opts,
                          "cannot read vocabulary 'v', line 2, column 2: expected a word, found "
-                         "'b?l'");
+                         "the control character U+0009");
+    world_put(env, "v", "red\nb\x7fl\n");
+    corpus_expect_bad_in(env, "a", &opts,
+                         "cannot read vocabulary 'v', line 2, column 2: expected a word, found "
+                         "the control character U+007F");
+    world_put(env, "v", "red\nb\xc2\x9bl\n"); /* a C1 control: CSI */
+    corpus_expect_bad_in(env, "a", &opts,
+                         "cannot read vocabulary 'v', line 2, column 2: expected a word, found "
+                         "the control character U+009B");
     world_put(env, "v", "\n");
     corpus_expect_bad_in(env, "a", &opts, "cannot read vocabulary 'v': no words in it");
     shoal_env_free(env);

@@ -165,6 +165,7 @@ static void expect_forged(shoal_env *env, const char *message)
 
 static void a_forged_corpus_is_an_error(void **state)
 {
+    static const char BAD[][3] = {"c\n", "\033[", "c\x7f", "\xc2\x9b", "c\xff", "c\xc3", "\0c"};
     static const char lies[] = "cannot read corpus 'f': its documents are not as it says";
     shoal_env *env = world_new();
     uint64_t head[6] = {1, 1, 3, 1, 1, 0}, chunk[3] = {0, 34, 1};
@@ -215,6 +216,17 @@ static void a_forged_corpus_is_an_error(void **state)
     expect_forged(env, "cannot read corpus 'f': its vocabulary has a word twice");
     forge(env, head, chunk, &d, 34, "\1\0a\1\0b\2\0c", 9);
     expect_forged(env, "cannot read corpus 'f': its vocabulary is damaged");
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
+        char names[] = "\1\0a\1\0b\2\0cc";
+        memcpy(names + 8, BAD[i], 2);
+        forge(env, head, chunk, &d, 34, names, 10);
+        expect_forged(env,
+                      "cannot read corpus 'f': its vocabulary has a word that is not UTF-8, or "
+                      "a control character");
+    }
+    forge(env, head, chunk, &d, 34, "\1\0a\1\0b\2\0\xc3\xa9", 10); /* a letter: it is fine */
+    corpus_load_in(env, "f", NULL, &c);
+    data_corpus_fini(&c);
     shoal_env_free(env);
 }
 

@@ -30,13 +30,6 @@ static inline struct lda_text any_text(uint32_t documents, uint32_t words, uint3
     return t;
 }
 
-static inline uint32_t place_of(const struct num_lda_strip *strip, uint32_t at)
-{
-    if (strip->order16 != NULL)
-        return strip->order16[at];
-    return strip->order32 != NULL ? strip->order32[at] : at;
-}
-
 /* The document or word of every token, by its place in memory. */
 static inline uint32_t *owners(const struct num_lda_cut *cut, enum num_lda_side side)
 {
@@ -58,7 +51,7 @@ static inline uint32_t *owners(const struct num_lda_cut *cut, enum num_lda_side 
         assert_int_equal(strip.start[strip.segments], strip.tokens);
         for (uint32_t s = 0; s < strip.segments; s++)
             for (uint32_t at = strip.start[s]; at < strip.start[s + 1]; at++) {
-                uint32_t *o = &owner[where[place_of(&strip, at)]];
+                uint32_t *o = &owner[where[num_lda_place(&strip, at)]];
                 assert_int_equal(*o, UINT32_MAX);
                 *o = side == NUM_LDA_WORDS ? cut->slot_word[strip.first + s] : strip.first + s;
             }

@@ -199,6 +199,91 @@ static void twins_write_equal_records(void **state)
         }
 }
 
+/* From prior sums of 2^31 on a draw is past what 32 bits hold; there are no tokens there either way. */
+static void twins_agree_on_the_largest_priors(void **state)
+{
+    static const struct shape LARGE[] = {{60, 80, 40, 300, 5000}, {3, 2, 9000, 0, 5000}};
+    static const double ALPHAS[] = {4e5, 5e5, 1e6, 1e20};
+
+    (void)state;
+    for (uint32_t i = 0; i < 2 * 4; i++) {
+        struct world plain;
+        world_init(&plain, &LARGE[i % 2], 1, i);
+        plain.alpha = ALPHAS[i / 2];
+        start(&plain);
+        clocks(&plain, 4);
+        for (uint32_t lanes = 8; lanes <= 16; lanes += 8) {
+            struct world twin;
+            world_init(&twin, &LARGE[i % 2], lanes, i);
+            twin.alpha = plain.alpha;
+            start(&twin);
+            clocks(&twin, 4);
+            assert_equal_worlds(&plain, &twin);
+            world_fini(&twin);
+        }
+        world_fini(&plain);
+    }
+}
+
+static double likelihood(struct world *w)
+{
+    double sum = num_lda_likelihood_topics(w->pass.topics, w->c, w->beta * w->cut->words);
+
+    for (int side = 0; side < 2; side++) {
+        set_side(w, (enum num_lda_side)side);
+        for (uint32_t r = 0; r < w->cut->ranges[side]; r++) {
+            struct num_lda_strip strip = num_lda_cut_strip(w->cut, (enum num_lda_side)side, r);
+            uint32_t count = tiles_of(w, &strip);
+            sum += num_lda_likelihood(&w->pass, &strip, w->tiles, count, w->work);
+        }
+    }
+    return sum;
+}
+
+/* Counts are those of what records with any bits are read as. */
+static void garbage(struct world *w, uint64_t seed)
+{
+    size_t size = w->cut->tokens * num_lda_format(w->pass.topics).size;
+    struct base_rand rand;
+
+    base_rand_init(&rand, seed, "garbage");
+    for (size_t i = 0; i < size; i++)
+        ((uint8_t *)w->now)[i] = (uint8_t)base_rand_below(&rand, 256);
+    for (uint64_t t = 0; t < w->cut->tokens; t++) {
+        for (uint32_t m = 1; m <= num_lda_format(w->pass.topics).steps; m++)
+            assert_true(num_lda_part(w->pass.topics, w->now, t, m) < w->pass.topics);
+        w->change[num_lda_part(w->pass.topics, w->now, t, 0)]++;
+    }
+    take_change(w);
+}
+
+static void records_of_any_bits_do_no_harm(void **state)
+{
+    static const uint32_t TOPICS[] = {5, 1000, 1025, 70000};
+
+    (void)state;
+    for (uint32_t i = 0; i < 4 * 2; i++) {
+        struct shape shape = i % 2 == 0 ? (struct shape){60, 80, 40, 300, TOPICS[i / 2]}
+                                        : (struct shape){3, 2, 9000, 0, TOPICS[i / 2]};
+        struct world plain;
+        world_init(&plain, &shape, 1, i);
+        garbage(&plain, i);
+        (void)likelihood(&plain);
+        clocks(&plain, 3);
+        for (uint32_t lanes = 8; lanes <= 16; lanes += 8) {
+            struct world twin;
+            world_init(&twin, &shape, lanes, i);
+            garbage(&twin, i);
+            clocks(&twin, 3);
+            assert_equal_worlds(&plain, &twin);
+            world_fini(&twin);
+        }
+        for (uint32_t k = 0; k < plain.pass.topics; k++)
+            assert_true(plain.c[k] >= 0);
+        world_fini(&plain);
+    }
+}
+
 static void order_of_tasks_and_buffers_do_not_matter(void **state)
 {
     (void)state;
@@ -455,21 +540,6 @@ static void proposals_come_from_tokens_and_prior(void **state)
 
 /* ---- likelihood ---- */
 
-static double likelihood(struct world *w)
-{
-    double sum = num_lda_likelihood_topics(w->pass.topics, w->c, w->beta * w->cut->words);
-
-    for (int side = 0; side < 2; side++) {
-        set_side(w, (enum num_lda_side)side);
-        for (uint32_t r = 0; r < w->cut->ranges[side]; r++) {
-            struct num_lda_strip strip = num_lda_cut_strip(w->cut, (enum num_lda_side)side, r);
-            uint32_t count = tiles_of(w, &strip);
-            sum += num_lda_likelihood(&w->pass, &strip, w->tiles, count, w->work);
-        }
-    }
-    return sum;
-}
-
 /* Topics in the order of the corpus: any token of the same document and word will do. */
 static void exact_topics(const struct world *w, uint32_t *z)
 {
@@ -551,6 +621,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(twins_write_equal_records),
+        cmocka_unit_test(twins_agree_on_the_largest_priors),
+        cmocka_unit_test(records_of_any_bits_do_no_harm),
         cmocka_unit_test(order_of_tasks_and_buffers_do_not_matter),
         cmocka_unit_test(a_task_run_again_writes_the_same),
         cmocka_unit_test(counts_of_topics_are_those_of_records),
