@@ -220,7 +220,7 @@ static shoal_status gather_units(struct train_shelf *s, bool all)
         if (s->bytes[i].size > 0)
             continue;
         st = i < s->executors ? gather_executor(s, i, all) : gather_shard(s, i, all);
-        s->entry[i].present = s->bytes[i].size > 0;
+        s->entry[i].present = all || s->bytes[i].size > 0; /* a shard may have no rows */
         s->gathered += s->bytes[i].size;
     }
     return st;

@@ -57,6 +57,7 @@ static shoal_status ledger_plan(shoal_driver *driver, shoal_err *err)
     const struct ledger_options *o = shoal_driver_options(driver);
     shoal_table_opts sums = SHOAL_TABLE_OPTS_INIT, blocks = SHOAL_TABLE_OPTS_INIT,
                      idle = SHOAL_TABLE_OPTS_INIT;
+    uint64_t first[BLOCKS + 2];
     shoal_status st = shoal_driver_executors(driver, ACCOUNTS, err);
 
     sums.name = "sums";
@@ -64,7 +65,11 @@ static shoal_status ledger_plan(shoal_driver *driver, shoal_err *err)
     sums.width = 2;
     sums.shards = 2;
     blocks.name = "blocks";
-    blocks.rows = blocks.shards = BLOCKS;
+    blocks.rows = BLOCKS;
+    blocks.shards = BLOCKS + 1; /* the last has no rows */
+    for (uint32_t b = 0; b < BLOCKS + 2; b++)
+        first[b] = b < BLOCKS ? b : BLOCKS;
+    blocks.shard_first = first;
     blocks.held = true;
     idle.name = "idle";
     idle.rows = o->idle;
