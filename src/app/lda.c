@@ -72,8 +72,7 @@ static shoal_status take_counts(shoal_driver *driver, int64_t *c, shoal_err *err
         if (c[k] < 0)
             return base_err(err, SHOAL_E_INTERNAL, "topic %" PRIu64 " has %" PRId64 " tokens", k,
                             c[k]);
-        count[0] = (float)(c[k] / LDA_UNIT);
-        count[1] = (float)(c[k] % LDA_UNIT);
+        lda_count_put(count, c[k]);
         sum += c[k];
     }
     if (sum != (int64_t)d->tokens)

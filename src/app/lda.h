@@ -53,6 +53,13 @@ enum {
 /* Floats are exact up to 2^24, and a topic may have more tokens: so a count is kept in two of them. The
  * driver brings the second below LDA_UNIT after each clock; in between all executors may add to it. */
 enum { LDA_UNIT = 4096 };
+static inline void lda_count_put(float *row, int64_t count)
+{
+    int64_t units = count / LDA_UNIT;
+
+    row[0] = (float)units;
+    row[1] = (float)(count - units * LDA_UNIT);
+}
 
 /* Tokens that a strip has in one shard: `tokens` from `at` on, of the hold-th shard of its task. */
 struct lda_piece {
@@ -110,8 +117,8 @@ struct num_lda_prior lda_prior_of(const shoal_task *task, uint32_t topics);
  * zeroed first, and of lda_prior_add, which makes it an increment. */
 size_t lda_prior_work(uint32_t topics, const struct lda_data *data);
 void lda_prior_count(uint32_t topics, const struct lda_data *data, const struct lda_view *view,
-                     void *work);
-void lda_prior_add(shoal_task *task, uint32_t topics, const struct lda_data *data, void *work);
+                     void *memory);
+void lda_prior_add(shoal_task *task, uint32_t topics, const struct lda_data *data, void *memory);
 /* Between two clocks: a step towards the priors of largest likelihood. */
 shoal_status lda_prior_step(shoal_driver *driver, shoal_err *err);
 

@@ -104,10 +104,8 @@ static void seed_all(struct seeding *s, double beta_sum)
         for (uint32_t i = 0; i < data->strips[NUM_LDA_WORDS]; i++)
             seed_strip(s, data, e, i);
     }
-    for (uint32_t k = 0; k < s->model.topics; k++) {
-        count[2 * (size_t)k] = (float)(s->count[k] / LDA_UNIT);
-        count[2 * (size_t)k + 1] = (float)(s->count[k] % LDA_UNIT);
-    }
+    for (uint32_t k = 0; k < s->model.topics; k++)
+        lda_count_put(count + 2 * (size_t)k, s->count[k]);
     num_lda_inverse(s->model.topics, s->count, beta_sum, shoal_driver_rows(s->driver, LDA_INVERSE));
 }
 

@@ -115,14 +115,6 @@ static uint32_t find_tiles(struct desk *d, enum num_lda_side side, uint32_t stri
 
 /* ---- counts ---- */
 
-static void split(int32_t change, float out[2])
-{
-    int32_t units = change / LDA_UNIT;
-
-    out[0] = (float)units;
-    out[1] = (float)(change - units * LDA_UNIT);
-}
-
 static void add_changes(struct desk *d)
 {
     if (d->result.tokens < d->topics / 4) {
@@ -130,14 +122,14 @@ static void add_changes(struct desk *d)
         for (uint32_t k = 0; k < d->topics; k++) {
             if (d->change[k] == 0)
                 continue;
-            split(d->change[k], x);
+            lda_count_put(x, d->change[k]);
             shoal_task_add(d->task, LDA_COUNT, k, x);
         }
         return;
     }
     float *all = shoal_task_add_all(d->task, LDA_COUNT);
     for (uint32_t k = 0; k < d->topics && all != NULL; k++)
-        split(d->change[k], all + 2 * (size_t)k);
+        lda_count_put(all + 2 * (size_t)k, d->change[k]);
 }
 
 /* ---- tasks ---- */
