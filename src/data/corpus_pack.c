@@ -231,7 +231,7 @@ shoal_status corpus_pack_open(struct data_corpus_reader *reader, shoal_err *err)
     const struct store_section *section = NULL;
     void *chunks = NULL;
     uint64_t size = 0;
-    struct head head;
+    struct head head = {0};
 
     shoal_status st = store_pack_open(reader->env, reader->path, "corpus", &reader->pack, err);
     if (st == SHOAL_OK)
