@@ -23,11 +23,6 @@ struct saved_executor {
     uint64_t done, ended, queued;
 };
 
-static const struct train_task_spec *task_at(const struct master_executor *e, uint64_t number)
-{
-    return &e->queue[number % e->capacity];
-}
-
 void saved_pack(const struct train_master *m, struct base_buf *out)
 {
     const struct train_stats *st = &m->stats;
@@ -61,7 +56,7 @@ void saved_pack(const struct train_master *m, struct base_buf *out)
     for (uint32_t i = 0; i < m->executor_count; i++) {
         const struct master_executor *e = &m->executor[i];
         for (uint64_t n = e->done + 1; n <= e->dispatched; n++)
-            base_buf_append(out, task_at(e, n), sizeof *task_at(e, n));
+            base_buf_append(out, master_task(e, n), sizeof(struct train_task_spec));
     }
 }
 

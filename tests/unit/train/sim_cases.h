@@ -38,6 +38,43 @@ __attribute__((format(printf, 1, 2), unused)) static const char *sim_wrong(const
     return sim_cases.wrong;
 }
 
+/* What happens to a job on one machine, by the seed: deaths anywhere, kills, other numbers of workers. */
+__attribute__((unused)) static void sim_disturb_here(struct cluster *c, uint64_t seed)
+{
+    c->crash = seed % 4 == 0 ? 0 : 0.003;
+    c->crash_left = 10;
+    c->kill_mean_s = seed % 3 == 0 ? 0.02 : 0;
+    c->kills_left = 5;
+    c->scale_mean_s = seed % 2 == 0 ? 0.03 : 0;
+    c->workers_max = 5;
+}
+
+/* And with workers on other machines. */
+__attribute__((unused)) static void sim_disturb_there(struct cluster *c, uint64_t seed)
+{
+    c->workers = (uint32_t)(seed % 3);
+    c->away = 1 + (uint32_t)(seed % 3);
+    c->away_mean_s = 0.02;
+    c->cut_mean_s = seed % 3 == 0 ? 0.5 : 0;
+    c->slow_mean_s = seed % 5 == 0 ? 0.05 : 0;
+    c->crash = 0.003;
+    c->crash_left = 8;
+    c->kill_mean_s = seed % 4 == 0 ? 0.05 : 0;
+    c->kills_left = 5;
+}
+
+/* Threads, locks of others and a network that delays, repeats, reorders and drops. */
+__attribute__((unused)) static void sim_disturb_words(struct cluster *c, uint64_t seed)
+{
+    static const double MEANS[] = {0, 1e-7, 1e-5, 1e-4, 1e-3};
+
+    c->threads = 1 + (uint32_t)(seed % 2);
+    c->lock_mean_s = seed % 3 == 1 ? 2e-3 : 0;
+    c->net.delay_mean_s = MEANS[seed % 5];
+    if (seed % 3 != 0)
+        c->net.duplicate = c->net.reorder = c->net.drop = 0.02;
+}
+
 static void sim_tell(void)
 {
     if (sim_cases.seed != 0 && sim_cases.only_seed == 0)

@@ -34,15 +34,10 @@ static const char *compare(struct cluster *c, uint64_t clocks)
 
 static const char *turn(struct cluster *c, uint64_t seed, uint64_t clocks)
 {
-    static const double MEANS[] = {0, 1e-7, 1e-5, 1e-4, 1e-3};
     char settings[40];
 
     c->staleness = (uint32_t)(seed % 4);
-    c->threads = 1 + (uint32_t)(seed % 2);
-    c->lock_mean_s = seed % 3 == 1 ? 2e-3 : 0;
-    c->net.delay_mean_s = MEANS[seed % 5];
-    if (seed % 3 != 0)
-        c->net.duplicate = c->net.reorder = c->net.drop = 0.02;
+    sim_disturb_words(c, seed);
     cluster_begin(c, seed);
     snprintf(settings, sizeof settings, "clocks=%llu", (unsigned long long)clocks);
     cluster_run(c, &ROTATION, settings, 100000);
@@ -51,12 +46,7 @@ static const char *turn(struct cluster *c, uint64_t seed, uint64_t clocks)
 
 static const char *here(struct cluster *c, uint64_t seed)
 {
-    c->crash = seed % 4 == 0 ? 0 : 0.003;
-    c->crash_left = 10;
-    c->kill_mean_s = seed % 3 == 0 ? 0.02 : 0;
-    c->kills_left = 5;
-    c->scale_mean_s = seed % 2 == 0 ? 0.03 : 0;
-    c->workers_max = 5;
+    sim_disturb_here(c, seed);
     return turn(c, seed, 15);
 }
 
@@ -70,15 +60,7 @@ static const char *here_enough(const struct cluster_count *n)
 
 static const char *there(struct cluster *c, uint64_t seed)
 {
-    c->workers = (uint32_t)(seed % 3);
-    c->away = 1 + (uint32_t)(seed % 3);
-    c->away_mean_s = 0.02;
-    c->cut_mean_s = seed % 3 == 0 ? 0.5 : 0;
-    c->slow_mean_s = seed % 5 == 0 ? 0.05 : 0;
-    c->crash = 0.003;
-    c->crash_left = 8;
-    c->kill_mean_s = seed % 4 == 0 ? 0.05 : 0;
-    c->kills_left = 5;
+    sim_disturb_there(c, seed);
     return turn(c, seed, 25);
 }
 
