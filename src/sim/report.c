@@ -4,7 +4,7 @@
  * Its size does not grow with the number of jobs: lines have a maximum of points, tables of rows,
  * pictures of bytes, names of characters. Files: report_text.c (words), report_table.c,
  * report_occupancy.c (who holds what), report_lines.c (over time, distributions), report_shares.c
- * (prices, shares), report_svg.c (chart kit), report_num.c, report_style.c. Tests: test_report.c. */
+ * (prices, shares), report_num.c; the kit is src/page. Tests: test_report.c. */
 #include "sim/report_parts.h"
 
 #include "base/err.h"
@@ -13,21 +13,11 @@
 #include <inttypes.h>
 #include <math.h>
 
-static const char fish[] = "<svg width=\"30\" height=\"22\" viewBox=\"0 0 30 22\" "
-                           "fill=\"currentColor\" aria-hidden=\"true\">"
-                           "<path d=\"M28 7.2C25.6 3.9 20.4 3.6 17 7l-3.4-2.6.9 2.9-.9 2.9L17 "
-                           "7.6c3.4 3.2 8.6 2.9 11-.4z\"/>"
-                           "<path opacity=\".72\" d=\"M16 3.2C14.2.8 10.4.6 7.9 3L5.4 1.1l.7 "
-                           "2.2-.7 2.2 2.5-1.9c2.5 2.3 6.3 2.1 8.1-.4z\"/>"
-                           "<path opacity=\".5\" d=\"M20 15.7c-2.2-3-7-3.2-10.1-.2L6.8 13.1l.8 "
-                           "2.7-.8 2.7 3.1-2.4c3.1 2.9 7.9 2.7 "
-                           "10.1-.4z\"/></svg>";
-
 static void write_title(const struct sim_report_page *page)
 {
     char jobs[48], gpus[48];
     if (page->opts->title != NULL) {
-        sim_report_name(page->out, page->opts->title, 120);
+        page_name(page->out, page->opts->title, 120);
         return;
     }
     base_buf_printf(page->out, "%s job%s on %s GPU%s",
@@ -35,26 +25,6 @@ static void write_title(const struct sim_report_page *page)
                     page->trace->job_count == 1 ? "" : "s",
                     base_format_count(page->cluster->gpus, gpus, sizeof gpus),
                     page->cluster->gpus == 1 ? "" : "s");
-}
-
-static void write_head(const struct sim_report_page *page)
-{
-    base_buf_puts(
-        page->out,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-        "'unsafe-inline'; img-src data:\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"color-scheme\" content=\"light dark\">\n"
-        "<meta name=\"generator\" content=\"shoal " SHOAL_VERSION "\">\n"
-        "<link rel=\"icon\" href=\"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' "
-        "viewBox='0 0 16 16'%3E%3Cpath fill='%230b6b7a' d='M15 8C13 4.5 8.5 4 5.5 7.5L1.5 4.5l1 "
-        "3.5-1 "
-        "3.5 4-3C8.5 12 13 11.5 15 8z'/%3E%3C/svg%3E\">\n<title>");
-    write_title(page);
-    base_buf_puts(page->out, " \xc2\xb7 Shoal</title>\n<style>");
-    base_buf_puts(page->out, sim_report_style);
-    base_buf_puts(page->out, "</style></head>\n<body>\n");
 }
 
 /* "jobs of 1 to 8 GPUs, submitted over 22 h · 24 t4, 16 a100 · 3 policies, a decision every 1 min"
@@ -76,14 +46,13 @@ static void write_setting(const struct sim_report_page *page)
             base_buf_printf(out, " to %u GPUs", most);
         double last_s = trace->jobs[trace->job_count - 1].submit_s - trace->jobs[0].submit_s;
         if (last_s > 0)
-            base_buf_printf(out, ", submitted over %s",
-                            sim_report_duration(last_s, text, sizeof text));
+            base_buf_printf(out, ", submitted over %s", page_duration(last_s, text, sizeof text));
         base_buf_puts(out, " \xc2\xb7 ");
     }
     for (uint32_t k = 0; k < page->cluster->kind_count; k++) {
         base_buf_printf(out, "%s%s\xc2\xa0", k == 0 ? "" : ", ",
                         base_format_count(page->cluster->kinds[k].gpus, text, sizeof text));
-        sim_report_name(out, page->cluster->kinds[k].name, 20);
+        page_name(out, page->cluster->kinds[k].name, 20);
     }
     if (page->count == 1)
         base_buf_puts(out, " \xc2\xb7 one policy");
@@ -91,86 +60,76 @@ static void write_setting(const struct sim_report_page *page)
         base_buf_printf(out, " \xc2\xb7 %zu policies", page->count);
     if (page->opts->round_s > 0)
         base_buf_printf(out, ", a decision every %s",
-                        sim_report_duration(page->opts->round_s, text, sizeof text));
+                        page_duration(page->opts->round_s, text, sizeof text));
     if (page->opts->react_s > 0)
         base_buf_puts(out, " and when something happens");
-}
-
-static void fact_open(struct base_buf *out, const char *name)
-{
-    base_buf_printf(out, "<div><dt>%s</dt><dd>", name);
-}
-
-static void fact_close(struct base_buf *out)
-{
-    base_buf_puts(out, "</dd></div>\n");
 }
 
 static shoal_status write_repeat(const struct sim_report_page *page)
 {
     struct base_buf *out = page->out;
     char text[64];
-    sim_report_panel_open(out, "repeat", "To repeat this",
-                          "the same input, seed and version give the same numbers");
+    page_panel_open(out, "repeat", "To repeat this",
+                    "the same input, seed and version give the same numbers");
     if (page->opts->command != NULL) {
         base_buf_puts(out, "<p class=\"cmd mono\">");
         base_buf_html(out, page->opts->command);
         base_buf_puts(out, "</p>");
     }
     base_buf_puts(out, "<dl class=\"facts\">\n");
-    fact_open(out, "Trace");
+    page_fact_open(out, "Trace");
     base_buf_printf(out, "%s jobs", base_format_count(page->trace->job_count, text, sizeof text));
     if (page->trace->format != NULL) {
         base_buf_puts(out, ", format ");
-        sim_report_name(out, page->trace->format, 20);
+        page_name(out, page->trace->format, 20);
     }
     if (page->trace->skipped > 0)
         base_buf_printf(out, ", %s lines left out",
                         base_format_count(page->trace->skipped, text, sizeof text));
-    fact_close(out);
-    fact_open(out, "Input hash");
+    page_fact_close(out);
+    page_fact_open(out, "Input hash");
     base_buf_printf(out, "<span class=\"mono\">%016" PRIx64 "</span>", page->trace->input_hash);
-    fact_close(out);
-    fact_open(out, "Cluster");
+    page_fact_close(out);
+    page_fact_open(out, "Cluster");
     struct base_buf spec;
     base_buf_init(&spec, out->alloc, 4096);
     sched_cluster_format(page->cluster, &spec);
     shoal_status st = base_buf_status(&spec); /* a very mixed cluster has no short spec */
     if (st == SHOAL_OK && spec.size > 0) {
         base_buf_puts(out, "<span class=\"mono\">");
-        sim_report_name(out, spec.data, 200);
+        page_name(out, spec.data, 200);
         base_buf_puts(out, "</span>");
     } else {
         base_buf_printf(out, "%u nodes, %u GPUs", page->cluster->node_count, page->cluster->gpus);
     }
     base_buf_fini(&spec);
-    fact_close(out);
-    fact_open(out, "Round");
-    base_buf_puts(out, sim_report_duration(page->opts->round_s, text, sizeof text));
+    page_fact_close(out);
+    page_fact_open(out, "Round");
+    base_buf_puts(out, page_duration(page->opts->round_s, text, sizeof text));
     if (page->opts->react_s > 0)
         base_buf_printf(out, ", reacts within %s",
-                        sim_report_duration(page->opts->react_s, text, sizeof text));
-    fact_close(out);
-    fact_open(out, "Seed");
+                        page_duration(page->opts->react_s, text, sizeof text));
+    page_fact_close(out);
+    page_fact_open(out, "Seed");
     base_buf_printf(out, "%" PRIu64, page->opts->seed);
-    fact_close(out);
-    fact_open(out, "Version");
+    page_fact_close(out);
+    page_fact_open(out, "Version");
     base_buf_puts(out, "shoal " SHOAL_VERSION);
-    fact_close(out);
+    page_fact_close(out);
     double cpu_s = 0;
     uint64_t job_rounds = 0;
     for (size_t i = 0; i < page->count; i++) {
         cpu_s += page->results[i]->metrics.cpu_s;
         job_rounds += page->results[i]->metrics.job_rounds;
     }
-    fact_open(out, page->count > 1 ? "CPU time, all policies" : "CPU time");
-    base_buf_puts(out, sim_report_duration(cpu_s, text, sizeof text));
-    fact_close(out);
-    fact_open(out, "Decisions about a job");
+    page_fact_open(out, page->count > 1 ? "CPU time, all policies" : "CPU time");
+    base_buf_puts(out, page_duration(cpu_s, text, sizeof text));
+    page_fact_close(out);
+    page_fact_open(out, "Decisions about a job");
     base_buf_puts(out, base_format_count(job_rounds, text, sizeof text));
-    fact_close(out);
+    page_fact_close(out);
     base_buf_puts(out, "</dl>\n");
-    sim_report_panel_close(out);
+    page_panel_close(out);
     return st == SHOAL_E_NOMEM ? st : SHOAL_OK;
 }
 
@@ -225,12 +184,11 @@ shoal_status sim_report(const struct sim_result *const *results, size_t count,
     page.span_s = find_span(&page);
     page.lead = find_lead(&page);
 
-    write_head(&page);
-    base_buf_printf(out,
-                    "<div class=\"top\"><div class=\"brand\">%s<span>Shoal</span></div><span "
-                    "class=\"dim small\">"
-                    "simulation report</span></div>\n<main>\n<div class=\"title\"><h1>",
-                    fish);
+    page_head_open(out);
+    write_title(&page);
+    page_head_close(out, NULL);
+    page_top(out, "simulation report");
+    base_buf_puts(out, "<div class=\"title\"><h1>");
     write_title(&page);
     base_buf_puts(out, "</h1><span class=\"dim\">");
     write_setting(&page);
@@ -248,7 +206,7 @@ shoal_status sim_report(const struct sim_result *const *results, size_t count,
     sim_report_worst(&page);
     if (st == SHOAL_OK)
         st = write_repeat(&page);
-    base_buf_puts(out, "</main>\n</body></html>\n");
+    page_end(out);
     if (st == SHOAL_OK)
         st = base_buf_status(out);
     if (st == SHOAL_E_LIMIT)

@@ -19,21 +19,21 @@ void sim_report_picture_open(struct base_buf *out, const struct sim_result *resu
     base_buf_puts(out, "<div class=\"occ\"><div class=\"head\"><h3>");
     sim_report_policy(out, result);
     base_buf_printf(out, "</h3><span class=\"dim small\">%s busy",
-                    sim_report_percent(result->metrics.utilization, text, sizeof text));
+                    page_percent(result->metrics.utilization, text, sizeof text));
     base_buf_printf(out, ", done after %s%s</span></div><div class=\"plot lanes\">",
-                    sim_report_duration(result->metrics.makespan_s, text, sizeof text), note);
-    sim_report_svg_open(out, height + 26);
+                    page_duration(result->metrics.makespan_s, text, sizeof text), note);
+    page_svg_open(out, height + 26);
     base_buf_puts(out, "Cluster occupancy over time under ");
-    sim_report_name(out, result->policy, SIM_REPORT_POLICY_CHARS);
+    page_name(out, result->policy, SIM_REPORT_POLICY_CHARS);
     base_buf_printf(out, ": %s of GPU time held, the last job ends after ",
-                    sim_report_percent(result->metrics.utilization, text, sizeof text));
-    base_buf_puts(out, sim_report_duration(result->metrics.makespan_s, text, sizeof text));
-    sim_report_svg_label_done(out);
+                    page_percent(result->metrics.utilization, text, sizeof text));
+    base_buf_puts(out, page_duration(result->metrics.makespan_s, text, sizeof text));
+    page_svg_label_done(out);
 }
 
 void sim_report_picture_close(struct base_buf *out)
 {
-    sim_report_svg_close(out);
+    page_svg_close(out);
     base_buf_puts(out, "</div>");
 }
 
@@ -43,9 +43,9 @@ void sim_report_lane_names(struct base_buf *out, const struct sched_cluster *clu
     for (uint32_t kind = 0; kind < cluster->kind_count; kind++) {
         int two = px[kind] >= 28;
         base_buf_printf(out, "<text class=\"lane e%s\" x=\"0\" dx=\"-8\" y=\"%d\">",
-                        sim_report_name_chars(cluster->kinds[kind].name, 8) > 5 ? " sm" : "",
+                        page_name_chars(cluster->kinds[kind].name, 8) > 5 ? " sm" : "",
                         y[kind] + (two ? 11 : px[kind] / 2 + 5));
-        sim_report_name(out, cluster->kinds[kind].name, 8);
+        page_name(out, cluster->kinds[kind].name, 8);
         base_buf_puts(out, "</text>");
         char text[48];
         uint32_t gpus = cluster->kinds[kind].gpus;
@@ -64,7 +64,7 @@ void sim_report_kind_head(struct base_buf *out, const struct sched_cluster *clus
     base_buf_puts(out, "<thead><tr><th scope=\"col\">From</th>");
     for (uint32_t k = 0; k < cluster->kind_count; k++) {
         base_buf_puts(out, "<th scope=\"col\" class=\"r\">");
-        sim_report_name(out, cluster->kinds[k].name, 20);
+        page_name(out, cluster->kinds[k].name, 20);
         base_buf_printf(out, " of %u</th>", cluster->kinds[k].gpus);
     }
     base_buf_puts(out, "</tr></thead><tbody>");
@@ -83,9 +83,9 @@ static void area_lane(struct base_buf *out, const struct sim_report_page *page,
                       const struct sim_series *series, uint32_t kind, int y, int px)
 {
     double gpus = page->cluster->kinds[kind].gpus > 0 ? page->cluster->kinds[kind].gpus : 1;
-    unsigned colour = sim_report_kind_colour(kind);
-    base_buf_printf(out, "<path class=\"sunk\" d=\"M0 %dh%dv%dh-%dz\"/>", y, SIM_REPORT_WIDTH, px,
-                    SIM_REPORT_WIDTH);
+    unsigned colour = page_kind_colour(kind);
+    base_buf_printf(out, "<path class=\"sunk\" d=\"M0 %dh%dv%dh-%dz\"/>", y, PAGE_WIDTH, px,
+                    PAGE_WIDTH);
     for (int edge = 0; edge < 2; edge++) {
         double last = -1;
         base_buf_printf(out,
@@ -97,11 +97,10 @@ static void area_lane(struct base_buf *out, const struct sim_report_page *page,
             double busy = fmin(1, busy_between(series, kind, step * i, step * (i + 1)) / gpus);
             double level = y + px * (1 - busy);
             if (fabs(level - last) >= 0.05) /* only what changes */
-                base_buf_printf(out, "H%.1fV%.1f", (double)i * SIM_REPORT_WIDTH / AREA_POINTS,
-                                level);
+                base_buf_printf(out, "H%.1fV%.1f", (double)i * PAGE_WIDTH / AREA_POINTS, level);
             last = level;
         }
-        base_buf_printf(out, edge == 0 ? "H%dV%dz\"/>" : "H%d\"/>", SIM_REPORT_WIDTH, y + px);
+        base_buf_printf(out, edge == 0 ? "H%dV%dz\"/>" : "H%d\"/>", PAGE_WIDTH, y + px);
     }
 }
 
@@ -109,42 +108,41 @@ static void write_areas(struct base_buf *out, const struct sim_report_page *page
                         const struct sim_result *result, int height, int px)
 {
     const struct sched_cluster *cluster = page->cluster;
-    struct sim_report_axis axis;
-    sim_report_axis_time(&axis, page->span_s);
+    struct page_axis axis;
+    page_axis_time(&axis, page->span_s);
     int y[SCHED_KINDS_MAX] = {0}, all_px[SCHED_KINDS_MAX] = {0};
     base_buf_printf(out, "<svg viewBox=\"0 0 %d %d\" height=\"%d\" preserveAspectRatio=\"none\">",
-                    SIM_REPORT_WIDTH, height, height);
+                    PAGE_WIDTH, height, height);
     for (uint32_t kind = 0; kind < cluster->kind_count; kind++) {
         y[kind] = (int)kind * (px + SIM_REPORT_LANE_GAP_PX);
         all_px[kind] = px;
         area_lane(out, page, &result->series, kind, y[kind], px);
     }
     for (size_t i = 0; i < axis.count; i++)
-        base_buf_printf(out, "<path class=\"gl\" d=\"M%.1f 0V%d\"/>",
-                        axis.ticks[i].at * SIM_REPORT_WIDTH, height + 4);
+        base_buf_printf(out, "<path class=\"gl\" d=\"M%.1f 0V%d\"/>", axis.ticks[i].at * PAGE_WIDTH,
+                        height + 4);
     base_buf_puts(out, "</svg>");
     sim_report_lane_names(out, cluster, y, all_px);
-    sim_report_svg_x_labels(out, &axis, height + 18);
+    page_svg_x_labels(out, &axis, height + 18);
 }
 
 static void area_table(struct base_buf *out, const struct sim_report_page *page,
                        const struct sim_result *result)
 {
-    double step = page->span_s / SIM_REPORT_TABLE_ROWS;
-    sim_report_details_open(out);
+    double step = page->span_s / PAGE_TABLE_ROWS;
+    page_details_open(out);
     sim_report_kind_head(out, page->cluster);
-    for (int i = 0; i < SIM_REPORT_TABLE_ROWS; i++) {
+    for (int i = 0; i < PAGE_TABLE_ROWS; i++) {
         char text[64];
-        base_buf_printf(out, "<tr><td>%s</td>", sim_report_duration(step * i, text, sizeof text));
+        base_buf_printf(out, "<tr><td>%s</td>", page_duration(step * i, text, sizeof text));
         for (uint32_t k = 0; k < page->cluster->kind_count; k++)
-            base_buf_printf(
-                out, "<td class=\"r\">%s</td>",
-                sim_report_number(busy_between(&result->series, k, step * i, step * (i + 1)), text,
-                                  sizeof text));
+            base_buf_printf(out, "<td class=\"r\">%s</td>",
+                            page_number(busy_between(&result->series, k, step * i, step * (i + 1)),
+                                        text, sizeof text));
         base_buf_puts(out, "</tr>");
     }
     base_buf_puts(out, "</tbody>");
-    sim_report_details_close(out);
+    page_details_close(out);
 }
 
 void sim_report_area(const struct sim_report_page *page, const struct sim_result *result)

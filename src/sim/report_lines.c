@@ -1,8 +1,8 @@
 /* report_lines.c - the charts of lines: jobs waiting and running over time, and the two
  * distributions.
  *
- * Every chart shows all results, at most SIM_REPORT_POINTS_MAX points each whatever the length of
- * the run, and has its numbers as a table of at most SIM_REPORT_TABLE_ROWS rows. Scratch memory:
+ * Every chart shows all results, at most PAGE_POINTS_MAX points each whatever the length of
+ * the run, and has its numbers as a table of at most PAGE_TABLE_ROWS rows. Scratch memory:
  * one float per job and result while a distribution is drawn. Tests: tests/unit/sim/test_report.c.
  */
 #include "sim/report_parts.h"
@@ -44,15 +44,15 @@ static double mean_between(const struct sim_result *result, bool running, double
 }
 
 static void time_line(const struct sim_report_page *page, size_t index, bool running,
-                      struct sim_report_line *line)
+                      struct page_line *line)
 {
     const struct sim_result *result = page->results[index];
-    *line = (struct sim_report_line){.name = result->policy, .style = index, .steps = true};
+    *line = (struct page_line){.name = result->policy, .style = index, .steps = true};
     if (!recorded(result))
         return;
     double end_s = fmin(page->span_s, result->series.step_s * (double)result->series.count);
-    size_t points = result->series.count < SIM_REPORT_POINTS_MAX - 1 ? result->series.count
-                                                                     : SIM_REPORT_POINTS_MAX - 1;
+    size_t points =
+        result->series.count < PAGE_POINTS_MAX - 1 ? result->series.count : PAGE_POINTS_MAX - 1;
     for (size_t i = 0; i < points; i++) {
         double from = end_s * (double)i / (double)points,
                to = end_s * (double)(i + 1) / (double)points;
@@ -71,29 +71,28 @@ static void time_line(const struct sim_report_page *page, size_t index, bool run
 
 static void time_table(const struct sim_report_page *page, bool running)
 {
-    sim_report_details_open(page->out);
+    page_details_open(page->out);
     head_row(page, "From");
-    for (size_t row = 0; row < SIM_REPORT_TABLE_ROWS; row++) {
-        double step = page->span_s / SIM_REPORT_TABLE_ROWS;
+    for (size_t row = 0; row < PAGE_TABLE_ROWS; row++) {
+        double step = page->span_s / PAGE_TABLE_ROWS;
         char text[64];
         base_buf_printf(page->out, "<tr><td>%s</td>",
-                        sim_report_duration(step * (double)row, text, sizeof text));
+                        page_duration(step * (double)row, text, sizeof text));
         for (size_t i = 0; i < page->count; i++) {
             const struct sim_result *result = page->results[i];
             double mean = recorded(result) ? mean_between(result, running, step * (double)row,
                                                           step * (double)(row + 1))
                                            : NAN;
             base_buf_printf(page->out, "<td class=\"r\">%s</td>",
-                            sim_report_number(mean, text, sizeof text));
+                            page_number(mean, text, sizeof text));
         }
         base_buf_puts(page->out, "</tr>");
     }
     base_buf_puts(page->out, "</tbody>");
-    sim_report_details_close(page->out);
+    page_details_close(page->out);
 }
 
-static void time_chart(const struct sim_report_page *page, bool running,
-                       struct sim_report_line *lines)
+static void time_chart(const struct sim_report_page *page, bool running, struct page_line *lines)
 {
     double max = 0, peak[2] = {0, 0}; /* highest and where */
     size_t who = 0;
@@ -107,32 +106,32 @@ static void time_chart(const struct sim_report_page *page, bool running,
                 peak[1] = lines[i].x[p] * page->span_s;
             }
     }
-    struct sim_report_chart chart = {
+    struct page_chart chart = {
         .height = PLOT_PX, .lines = lines, .line_count = page->count, .mark = -1};
-    double top = sim_report_axis_count(&chart.y, max);
+    double top = page_axis_count(&chart.y, max);
     for (size_t i = 0; i < page->count; i++)
         for (size_t p = 0; p < lines[i].count; p++)
             lines[i].y[p] = (float)(lines[i].y[p] / top);
-    sim_report_axis_time(&chart.x, page->span_s);
+    page_axis_time(&chart.x, page->span_s);
 
-    sim_report_panel_open(
-        page->out, running ? "running" : "queue", running ? "Jobs running" : "Jobs waiting",
-        running ? "jobs that hold GPUs, over time" : "length of the queue, over time");
+    page_panel_open(page->out, running ? "running" : "queue",
+                    running ? "Jobs running" : "Jobs waiting",
+                    running ? "jobs that hold GPUs, over time" : "length of the queue, over time");
     sim_report_legend(page);
     base_buf_puts(page->out, "<div class=\"plot\">");
-    sim_report_svg_open(page->out, PLOT_PX + AXIS_PX);
+    page_svg_open(page->out, PLOT_PX + AXIS_PX);
     char text[2][64];
-    base_buf_printf(
-        page->out, "Jobs %s over time, one line per policy. The highest is %s, after %s, under ",
-        running ? "running" : "waiting", sim_report_number(peak[0], text[0], sizeof text[0]),
-        sim_report_duration(peak[1], text[1], sizeof text[1]));
-    sim_report_name(page->out, page->results[who]->policy, SIM_REPORT_POLICY_CHARS);
-    sim_report_svg_label_done(page->out);
-    sim_report_svg_chart(page->out, &chart);
-    sim_report_svg_close(page->out);
+    base_buf_printf(page->out,
+                    "Jobs %s over time, one line per policy. The highest is %s, after %s, under ",
+                    running ? "running" : "waiting", page_number(peak[0], text[0], sizeof text[0]),
+                    page_duration(peak[1], text[1], sizeof text[1]));
+    page_name(page->out, page->results[who]->policy, SIM_REPORT_POLICY_CHARS);
+    page_svg_label_done(page->out);
+    page_svg_chart(page->out, &chart);
+    page_svg_close(page->out);
     base_buf_puts(page->out, "</div>");
     time_table(page, running);
-    sim_report_panel_close(page->out);
+    page_panel_close(page->out);
 }
 
 shoal_status sim_report_queue(const struct sim_report_page *page)
@@ -142,7 +141,7 @@ shoal_status sim_report_queue(const struct sim_report_page *page)
         any = any || recorded(page->results[i]);
     if (!any)
         return SHOAL_OK;
-    struct sim_report_line *lines = base_calloc(page->out->alloc, page->count, sizeof *lines);
+    struct page_line *lines = base_calloc(page->out->alloc, page->count, sizeof *lines);
     if (lines == NULL)
         return SHOAL_E_NOMEM;
     base_buf_puts(page->out, "<div class=\"cols\">");
@@ -199,7 +198,7 @@ static double share_above(const struct sorted *s, float limit)
     return s->count == 0 ? NAN : (double)(s->count - lo) / (double)s->count;
 }
 
-static void cdf_line(const struct sorted *s, double lo, double hi, struct sim_report_line *line)
+static void cdf_line(const struct sorted *s, double lo, double hi, struct page_line *line)
 {
     line->count = 0;
     if (s->count == 0)
@@ -217,7 +216,7 @@ static void cdf_line(const struct sorted *s, double lo, double hi, struct sim_re
 static void cdf_table(const struct sim_report_page *page, const struct sorted *all, bool fairness)
 {
     static const double shares[] = {0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1};
-    sim_report_details_open(page->out);
+    page_details_open(page->out);
     head_row(page, "Share of jobs");
     for (size_t row = 0; row < sizeof shares / sizeof *shares; row++) {
         char text[64];
@@ -228,13 +227,13 @@ static void cdf_table(const struct sim_report_page *page, const struct sorted *a
             if (fairness && isfinite(value))
                 base_buf_printf(page->out, "%.2f", value);
             else
-                base_buf_puts(page->out, sim_report_duration(value, text, sizeof text));
+                base_buf_puts(page->out, page_duration(value, text, sizeof text));
             base_buf_puts(page->out, "</td>");
         }
         base_buf_puts(page->out, "</tr>");
     }
     base_buf_puts(page->out, "</tbody>");
-    sim_report_details_close(page->out);
+    page_details_close(page->out);
 }
 
 static void cdf_range(const struct sim_report_page *page, const struct sorted *all, bool fairness,
@@ -269,15 +268,15 @@ static void cdf_label(const struct sim_report_page *page, const struct sorted *a
     for (size_t i = 0; i < page->count; i++) {
         char text[64];
         base_buf_puts(page->out, i == 0 ? " " : ", ");
-        sim_report_name(page->out, page->results[i]->policy, SIM_REPORT_POLICY_CHARS);
+        page_name(page->out, page->results[i]->policy, SIM_REPORT_POLICY_CHARS);
         base_buf_printf(page->out, " %s",
-                        fairness ? sim_report_percent(share_above(&all[i], 1), text, sizeof text)
-                                 : sim_report_duration(quantile(&all[i], 0.5), text, sizeof text));
+                        fairness ? page_percent(share_above(&all[i], 1), text, sizeof text)
+                                 : page_duration(quantile(&all[i], 0.5), text, sizeof text));
     }
 }
 
 static void cdf_chart(const struct sim_report_page *page, bool fairness, const struct sorted *all,
-                      struct sim_report_line *lines)
+                      struct page_line *lines)
 {
     double lo, hi;
     cdf_range(page, all, fairness, &lo, &hi);
@@ -286,38 +285,37 @@ static void cdf_chart(const struct sim_report_page *page, bool fairness, const s
         lines[i].style = i;
         cdf_line(&all[i], lo, hi, &lines[i]);
     }
-    struct sim_report_chart chart = {
+    struct page_chart chart = {
         .height = PLOT_PX, .lines = lines, .line_count = page->count, .mark = -1};
-    sim_report_axis_share(&chart.y);
+    page_axis_share(&chart.y);
     if (fairness) {
-        sim_report_axis_log(&chart.x, lo, hi);
+        page_axis_log(&chart.x, lo, hi);
         chart.mark = log(1 / lo) / log(hi / lo);
         chart.mark_text = "worse off";
     } else {
-        sim_report_axis_log_time(&chart.x, lo, hi);
+        page_axis_log_time(&chart.x, lo, hi);
     }
-    sim_report_panel_open(page->out, fairness ? "rho" : "jct",
-                          fairness ? "Finish-time fairness" : "Share of jobs done within a time",
-                          fairness
-                              ? "rho: completion time over that of an equal share of the cluster"
-                              : "from submission to the end, logarithmic");
+    page_panel_open(page->out, fairness ? "rho" : "jct",
+                    fairness ? "Finish-time fairness" : "Share of jobs done within a time",
+                    fairness ? "rho: completion time over that of an equal share of the cluster"
+                             : "from submission to the end, logarithmic");
     sim_report_legend(page);
     base_buf_puts(page->out, "<div class=\"plot\">");
-    sim_report_svg_open(page->out, PLOT_PX + AXIS_PX);
+    page_svg_open(page->out, PLOT_PX + AXIS_PX);
     cdf_label(page, all, fairness);
-    sim_report_svg_label_done(page->out);
-    sim_report_svg_chart(page->out, &chart);
-    sim_report_svg_close(page->out);
+    page_svg_label_done(page->out);
+    page_svg_chart(page->out, &chart);
+    page_svg_close(page->out);
     base_buf_puts(page->out, "</div>");
     cdf_table(page, all, fairness);
-    sim_report_panel_close(page->out);
+    page_panel_close(page->out);
 }
 
 shoal_status sim_report_cdf(const struct sim_report_page *page)
 {
     const struct base_alloc *alloc = page->out->alloc;
     shoal_status st = SHOAL_E_NOMEM;
-    struct sim_report_line *lines = base_calloc(alloc, page->count, sizeof *lines);
+    struct page_line *lines = base_calloc(alloc, page->count, sizeof *lines);
     struct sorted *all = base_calloc(alloc, page->count, sizeof *all);
     if (lines == NULL || all == NULL)
         goto out;

@@ -1,207 +1,27 @@
-/* report_num.c - how the report writes numbers, and how names from data reach the page. Any thread.
- * Tests: tests/unit/sim/test_report.c. */
+/* report_num.c - what the report computes from results: means, metrics, ranks; and how it names
+ * policies. Any thread. Tests: tests/unit/sim/test_report.c. */
 #include "sim/report_parts.h"
 
-#include "base/text.h"
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#define NBSP    "\xc2\xa0"
-#define NOTHING "\xe2\x80\x93" /* an en dash where there is no number */
-
-static const double unit_s[] = {1, 60, 3600, 86400};
-static const char *const unit_name[] = {"s", "min", "h", "d"};
-
-static const char *nothing(char *buf, size_t size)
-{
-    snprintf(buf, size, "%s", NOTHING);
-    return buf;
-}
-
-static const char *whole(double value, char *buf, size_t size)
-{
-    if (fabs(value) >= 1e15) {
-        snprintf(buf, size, "%.2e", value);
-        return buf;
-    }
-    double rounded = round(fabs(value));
-    char digits[40];
-    base_format_count((uint64_t)rounded, digits, sizeof digits);
-    snprintf(buf, size, "%s%s", value < 0 && rounded > 0 ? "-" : "", digits);
-    return buf;
-}
-
-const char *sim_report_number(double value, char *buf, size_t size)
-{
-    if (!isfinite(value))
-        return nothing(buf, size);
-    double a = fabs(value);
-    if (a >= 9.95)
-        return whole(value, buf, size);
-    if (a >= 0.995)
-        snprintf(buf, size, "%.1f", value);
-    else if (a >= 0.095 || value == 0)
-        snprintf(buf, size, value == 0 ? "%.0f" : "%.2f", value);
-    else
-        snprintf(buf, size, "%.2g", value);
-    return buf;
-}
-
-/* Three digits or so: for columns, where neighbours are compared. */
-static const char *number3(double value, char *buf, size_t size)
-{
-    double a = fabs(value);
-    if (a >= 99.95)
-        return whole(value, buf, size);
-    snprintf(buf, size, a >= 9.995 ? "%.1f" : value == 0 ? "%.0f" : "%.2f", value);
-    return buf;
-}
-
-static enum sim_report_unit unit_of(double seconds)
-{
-    double a = fabs(seconds);
-    return a < 99.5          ? SIM_UNIT_S
-           : a < 99.5 * 60   ? SIM_UNIT_MIN
-           : a < 99.5 * 3600 ? SIM_UNIT_H
-                             : SIM_UNIT_D;
-}
-
-const char *sim_report_duration(double seconds, char *buf, size_t size)
-{
-    if (!isfinite(seconds))
-        return nothing(buf, size);
-    enum sim_report_unit unit = unit_of(seconds);
-    char digits[48];
-    sim_report_number(seconds / unit_s[unit], digits, sizeof digits);
-    snprintf(buf, size, "%s" NBSP "%s", digits, unit_name[unit]);
-    return buf;
-}
-
-enum sim_report_unit sim_report_unit_for(const double *seconds, size_t count)
-{
-    double logs = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(seconds[i]) && seconds[i] > 0) {
-            logs += log(seconds[i]);
-            n++;
-        }
-    return n == 0 ? SIM_UNIT_S : unit_of(exp(logs / (double)n));
-}
-
-const char *sim_report_duration_in(double seconds, enum sim_report_unit unit, char *buf,
-                                   size_t size)
-{
-    if (!isfinite(seconds))
-        return nothing(buf, size);
-    char digits[48];
-    snprintf(buf, size, "%s" NBSP "%s", number3(seconds / unit_s[unit], digits, sizeof digits),
-             unit_name[unit]);
-    return buf;
-}
-
-const char *sim_report_percent(double share, char *buf, size_t size)
-{
-    if (!isfinite(share))
-        return nothing(buf, size);
-    double percent = share * 100;
-    snprintf(buf, size, percent != 0 && fabs(percent) < 9.95 ? "%.1f" NBSP "%%" : "%.0f" NBSP "%%",
-             percent);
-    return buf;
-}
-
-const char *sim_report_usd(double usd, char *buf, size_t size)
-{
-    if (!isfinite(usd))
-        return nothing(buf, size);
-    char digits[48];
-    if (fabs(usd) < 100)
-        snprintf(buf, size, "$%.2f", usd);
-    else
-        snprintf(buf, size, "$%s", whole(usd, digits, sizeof digits));
-    return buf;
-}
-
-const char *sim_report_ms(double ms, char *buf, size_t size)
-{
-    if (!isfinite(ms))
-        return nothing(buf, size);
-    char digits[48];
-    if (fabs(ms) < 0.0995)
-        snprintf(buf, size, "%s" NBSP "\xc2\xb5s",
-                 sim_report_number(ms * 1000, digits, sizeof digits));
-    else if (fabs(ms) < 9950)
-        snprintf(buf, size, "%s" NBSP "ms", sim_report_number(ms, digits, sizeof digits));
-    else
-        return sim_report_duration(ms / 1000, buf, size);
-    return buf;
-}
-
-/* Bytes of the character at s, 0 when it is not well-formed UTF-8 that may stand in a page. */
-static size_t utf8_size(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return s[0] >= 0x20 && s[0] != 0x7f ? 1 : 0;
-    size_t n = s[0] >= 0xc2 && s[0] < 0xe0   ? 2
-               : (s[0] & 0xf0) == 0xe0       ? 3
-               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-                                             : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0)
-        return 0; /* C1 controls */
-    if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0)))
-        return 0; /* overlong, surrogates */
-    if (n == 3 && s[0] == 0xe2 &&
-        ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) ||
-         (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9)))
-        return 0; /* characters that turn the direction of the text after them */
-    if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90)))
-        return 0;
-    return n;
-}
-
-/* `breaks`: a line may break after each colon. */
-static void write_name(struct base_buf *out, const char *name, size_t chars, bool breaks)
-{
-    const unsigned char *s = (const unsigned char *)(name != NULL ? name : "");
-    for (size_t n = 0; *s != 0; n++) {
-        size_t size = utf8_size(s);
-        if (n + 1 >= chars && s[size == 0 ? 1 : size] != 0) {
-            base_buf_puts(out, "\xe2\x80\xa6");
-            return;
-        }
-        char one[5] = {0};
-        memcpy(one, s, size);
-        base_buf_html(out, size == 0 ? "\xef\xbf\xbd" : one);
-        if (breaks && one[0] == ':')
-            base_buf_puts(out, "<wbr>");
-        s += size == 0 ? 1 : size;
-    }
-}
-
-void sim_report_name(struct base_buf *out, const char *name, size_t chars)
-{
-    write_name(out, name, chars, false);
-}
 
 void sim_report_policy(struct base_buf *out, const struct sim_result *result)
 {
-    write_name(out, result->policy, SIM_REPORT_POLICY_CHARS, true);
+    page_name_breaks(out, result->policy, SIM_REPORT_POLICY_CHARS);
 }
 
-size_t sim_report_name_chars(const char *name, size_t chars)
+void sim_report_legend(const struct sim_report_page *page)
 {
-    const unsigned char *s = (const unsigned char *)(name != NULL ? name : "");
-    size_t n = 0;
-    while (*s != 0 && n < chars) {
-        size_t size = utf8_size(s);
-        s += size == 0 ? 1 : size;
-        n++;
+    if (page->count == 1)
+        return; /* there is nothing to tell apart */
+    base_buf_puts(page->out, "<ul class=\"legend\">");
+    for (size_t i = 0; i < page->count; i++) {
+        base_buf_puts(page->out, "<li>");
+        page_legend_key(page->out, i);
+        base_buf_puts(page->out, "<b>");
+        sim_report_policy(page->out, page->results[i]);
+        base_buf_puts(page->out, "</b></li>");
     }
-    return n;
+    base_buf_puts(page->out, "</ul>\n");
 }
 
 double sim_report_jct(const struct sim_result *result, size_t job)

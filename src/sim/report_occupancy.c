@@ -272,7 +272,7 @@ static void choose_colours(struct pictures *p)
 /* ---- writing one picture ---- */
 
 static void write_lanes(struct base_buf *out, const struct pictures *p,
-                        const struct sim_report_axis *axis)
+                        const struct page_axis *axis)
 {
     const struct sched_cluster *cluster = p->page->cluster;
     const struct layout *l = &p->layout;
@@ -290,9 +290,9 @@ static void write_tooltip(struct base_buf *out, const struct sim_result *result,
     const struct sim_job_result *row = &result->jobs[job];
     char text[64];
     base_buf_puts(out, "<title>");
-    sim_report_name(out, asked->name, SIM_REPORT_NAME_CHARS);
+    page_name(out, asked->name, PAGE_NAME_CHARS);
     base_buf_printf(out, ": %u GPU%s, waited %s", asked->gpus, asked->gpus == 1 ? "" : "s",
-                    sim_report_duration(row->wait_s, text, sizeof text));
+                    page_duration(row->wait_s, text, sizeof text));
     if (isfinite(row->rho))
         base_buf_printf(out, ", rho %.2f", (double)row->rho);
     base_buf_puts(out, "</title>");
@@ -318,7 +318,7 @@ static const struct rect *write_job(struct base_buf *out, const struct pictures 
 static void write_label(struct base_buf *out, const struct pictures *p, const struct rect *r,
                         const char *name)
 {
-    size_t chars = sim_report_name_chars(name, 32);
+    size_t chars = page_name_chars(name, 32);
     double share = (double)r->columns / p->columns;
     double needs_px = (6.4 * (double)chars + 6) / share;
     if (chars == 0 || chars >= 32 || needs_px > 1200)
@@ -329,15 +329,15 @@ static void write_label(struct base_buf *out, const struct pictures *p, const st
                                      : " l3",
                     (r->column + r->columns / 2.0) / p->columns * 100,
                     p->layout.row_y[r->row] + r->rows * p->layout.row_px / 2 + 4);
-    sim_report_name(out, name, 32);
+    page_name(out, name, 32);
     base_buf_puts(out, "</text>");
 }
 
 static void write_gantt(struct base_buf *out, const struct pictures *p,
                         const struct sim_result *result)
 {
-    struct sim_report_axis axis;
-    sim_report_axis_time(&axis, p->page->span_s);
+    struct page_axis axis;
+    page_axis_time(&axis, p->page->span_s);
     int height = p->layout.height;
     base_buf_printf(out, "<svg%s viewBox=\"0 0 %u %d\" height=\"%d\" preserveAspectRatio=\"none\">",
                     p->layout.row_px < 4 ? " class=\"fine\"" : "", p->columns, height, height);
@@ -365,34 +365,33 @@ static void write_gantt(struct base_buf *out, const struct pictures *p,
     for (size_t i = 0; i < label_count; i++)
         write_label(out, p, labels[i], p->page->trace->jobs[labels[i]->job].name);
     sim_report_lane_names(out, p->page->cluster, p->layout.lane_y, p->layout.lane_px);
-    sim_report_svg_x_labels(out, &axis, height + 18);
+    page_svg_x_labels(out, &axis, height + 18);
 }
 
 /* Busy GPUs per kind, from the cells that are drawn. */
 static void gantt_table(struct base_buf *out, const struct pictures *p)
 {
     const struct sched_cluster *cluster = p->page->cluster;
-    sim_report_details_open(out);
+    page_details_open(out);
     sim_report_kind_head(out, cluster);
-    for (uint32_t i = 0; i < SIM_REPORT_TABLE_ROWS; i++) {
-        uint32_t from = p->columns * i / SIM_REPORT_TABLE_ROWS,
-                 to = p->columns * (i + 1) / SIM_REPORT_TABLE_ROWS;
+    for (uint32_t i = 0; i < PAGE_TABLE_ROWS; i++) {
+        uint32_t from = p->columns * i / PAGE_TABLE_ROWS,
+                 to = p->columns * (i + 1) / PAGE_TABLE_ROWS;
         double busy[SCHED_KINDS_MAX] = {0};
         for (uint32_t row = 0; row < p->layout.rows; row++)
             for (uint32_t c = from; c < to; c++)
                 busy[cluster->nodes[p->layout.row_node[row]].kind] +=
                     fminf(1, p->cells[(size_t)row * p->columns + c].busy);
         char text[64];
-        base_buf_printf(
-            out, "<tr><td>%s</td>",
-            sim_report_duration(p->page->span_s * i / SIM_REPORT_TABLE_ROWS, text, sizeof text));
+        base_buf_printf(out, "<tr><td>%s</td>",
+                        page_duration(p->page->span_s * i / PAGE_TABLE_ROWS, text, sizeof text));
         for (uint32_t k = 0; k < cluster->kind_count; k++)
             base_buf_printf(out, "<td class=\"r\">%s</td>",
-                            sim_report_number(busy[k] / (to - from), text, sizeof text));
+                            page_number(busy[k] / (to - from), text, sizeof text));
         base_buf_puts(out, "</tr>");
     }
     base_buf_puts(out, "</tbody>");
-    sim_report_details_close(out);
+    page_details_close(out);
 }
 
 /* ---- the section ---- */
@@ -480,7 +479,7 @@ shoal_status sim_report_occupancy(const struct sim_report_page *page)
     bool rows = segments && page->cluster->gpus > 0 && page->cluster->gpus <= ROWS_MAX;
     if (!rows && !series)
         return SHOAL_OK;
-    sim_report_panel_open(
+    page_panel_open(
         page->out, "occ", "Who holds what",
         rows ? "one row per GPU, by kind and node; a colour is a job, the same in every picture"
              : "GPUs held, by kind; the height of a lane is all GPUs of the kind");
@@ -499,6 +498,6 @@ shoal_status sim_report_occupancy(const struct sim_report_page *page)
             if (page->results[i]->series.step_s > 0)
                 sim_report_area(page, page->results[i]);
     }
-    sim_report_panel_close(page->out);
+    page_panel_close(page->out);
     return st;
 }

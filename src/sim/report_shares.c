@@ -60,7 +60,7 @@ static void kind_head(const struct sim_report_page *page, const char *first)
     base_buf_printf(page->out, "<thead><tr><th scope=\"col\">%s</th>", first);
     for (uint32_t k = 0; k < page->cluster->kind_count; k++) {
         base_buf_puts(page->out, "<th scope=\"col\" class=\"r\">");
-        sim_report_name(page->out, page->cluster->kinds[k].name, 20);
+        page_name(page->out, page->cluster->kinds[k].name, 20);
         base_buf_puts(page->out, "</th>");
     }
     base_buf_puts(page->out, "</tr></thead><tbody>");
@@ -154,15 +154,15 @@ static void say_mean(const struct sim_report_page *page, const struct prices *p)
         return;
     base_buf_printf(
         out, "; %s of the time GPUs cannot better that, and it is ",
-        sim_report_percent(p->next.held_s / (p->own.held_s + p->next.held_s), text, sizeof text));
+        page_percent(p->next.held_s / (p->own.held_s + p->next.held_s), text, sizeof text));
     put_price(out, &p->next);
 }
 
 static void price_line(const struct sim_report_page *page, const struct prices *p, uint32_t kind,
-                       size_t points_max, struct sim_report_line *line)
+                       size_t points_max, struct page_line *line)
 {
     const struct sim_series *series = p->series;
-    *line = (struct sim_report_line){
+    *line = (struct page_line){
         .name = page->cluster->kinds[kind].name, .style = kind, .kind = true, .steps = true};
     double end_s = fmin(page->span_s, series->step_s * (double)series->count);
     size_t points = series->count < points_max ? series->count : points_max;
@@ -191,11 +191,10 @@ static void price_legend(const struct sim_report_page *page, const struct prices
         base_buf_printf(out,
                         "<li><svg width=\"28\" height=\"8\" aria-hidden=\"true\"><path class=\"ed "
                         "c%u d%u\" d=\"M0 4H28\"/></svg><span><b>",
-                        sim_report_kind_colour(k),
-                        (k + k / SIM_REPORT_COLOURS) % SIM_REPORT_COLOURS);
-        sim_report_name(out, page->cluster->kinds[k].name, 20);
+                        page_kind_colour(k), (k + k / PAGE_COLOURS) % PAGE_COLOURS);
+        page_name(out, page->cluster->kinds[k].name, 20);
         base_buf_printf(out, "</b> %s on average</span></li>",
-                        sim_report_number(p->of_kind[k], text, sizeof text));
+                        page_number(p->of_kind[k], text, sizeof text));
     }
     base_buf_puts(out, "</ul>\n");
 }
@@ -203,24 +202,24 @@ static void price_legend(const struct sim_report_page *page, const struct prices
 static void price_table(const struct sim_report_page *page, const struct prices *p)
 {
     struct base_buf *out = page->out;
-    double step = page->span_s / SIM_REPORT_TABLE_ROWS;
-    sim_report_details_open(out);
+    double step = page->span_s / PAGE_TABLE_ROWS;
+    page_details_open(out);
     kind_head(page, "From");
-    for (int i = 0; i < SIM_REPORT_TABLE_ROWS; i++) {
+    for (int i = 0; i < PAGE_TABLE_ROWS; i++) {
         char text[64];
-        base_buf_printf(out, "<tr><td>%s</td>", sim_report_duration(step * i, text, sizeof text));
+        base_buf_printf(out, "<tr><td>%s</td>", page_duration(step * i, text, sizeof text));
         for (uint32_t k = 0; k < page->cluster->kind_count; k++)
-            base_buf_printf(out, "<td class=\"r\">%s</td>",
-                            sim_report_number(price_between(p, k, step * i, step * (i + 1)), text,
-                                              sizeof text));
+            base_buf_printf(
+                out, "<td class=\"r\">%s</td>",
+                page_number(price_between(p, k, step * i, step * (i + 1)), text, sizeof text));
         base_buf_puts(out, "</tr>");
     }
     base_buf_puts(out, "</tbody>");
-    sim_report_details_close(out);
+    page_details_close(out);
 }
 
 static void price_chart(const struct sim_report_page *page, const struct sim_result *result,
-                        const struct prices *p, size_t points_max, struct sim_report_line *lines)
+                        const struct prices *p, size_t points_max, struct page_line *lines)
 {
     struct base_buf *out = page->out;
     uint32_t kinds = page->cluster->kind_count;
@@ -230,34 +229,33 @@ static void price_chart(const struct sim_report_page *page, const struct sim_res
         for (size_t i = 0; i < lines[k].count; i++)
             max = fmax(max, lines[k].y[i]);
     }
-    struct sim_report_chart chart = {
-        .height = PLOT_PX, .lines = lines, .line_count = kinds, .mark = -1};
-    double top = sim_report_axis_count(&chart.y, max);
+    struct page_chart chart = {.height = PLOT_PX, .lines = lines, .line_count = kinds, .mark = -1};
+    double top = page_axis_count(&chart.y, max);
     for (uint32_t k = 0; k < kinds; k++)
         for (size_t i = 0; i < lines[k].count; i++)
             lines[k].y[i] = (float)(lines[k].y[i] / top);
-    sim_report_axis_time(&chart.x, page->span_s);
+    page_axis_time(&chart.x, page->span_s);
     price_legend(page, p);
     base_buf_puts(out, "<div class=\"plot\">");
-    sim_report_svg_open(out, PLOT_PX + AXIS_PX);
+    page_svg_open(out, PLOT_PX + AXIS_PX);
     base_buf_puts(out, "Price of one more GPU over time under ");
-    sim_report_name(out, result->policy, SIM_REPORT_POLICY_CHARS);
+    page_name(out, result->policy, SIM_REPORT_POLICY_CHARS);
     base_buf_puts(out, ", one line per kind; 1 is the mean. Over the run:");
     for (uint32_t k = 0; k < kinds; k++) {
         char text[64];
         base_buf_puts(out, k == 0 ? " " : ", ");
-        sim_report_name(out, page->cluster->kinds[k].name, 20);
-        base_buf_printf(out, " %s", sim_report_number(p->of_kind[k], text, sizeof text));
+        page_name(out, page->cluster->kinds[k].name, 20);
+        base_buf_printf(out, " %s", page_number(p->of_kind[k], text, sizeof text));
     }
-    sim_report_svg_label_done(out);
-    sim_report_svg_chart(out, &chart);
-    sim_report_svg_close(out);
+    page_svg_label_done(out);
+    page_svg_chart(out, &chart);
+    page_svg_close(out);
     base_buf_puts(out, "</div>");
     price_table(page, p);
 }
 
 static void price_panel(const struct sim_report_page *page, size_t index, size_t points_max,
-                        struct sim_report_line *lines)
+                        struct page_line *lines)
 {
     const struct sim_result *result = page->results[index];
     struct prices p;
@@ -273,7 +271,7 @@ static void price_panel(const struct sim_report_page *page, size_t index, size_t
     else
         base_buf_puts(page->out,
                       "<p>Nothing, at any time: one more would not have bettered anything.</p>");
-    sim_report_panel_close(page->out);
+    page_panel_close(page->out);
 }
 
 /* ---- shares ---- */
@@ -365,8 +363,8 @@ static void say_shares(const struct sim_report_page *page, const struct shares *
         base_buf_puts(out, "No finished job was promised any time.</p>\n");
         return;
     }
-    const char *all = sim_report_percent(s->kept_all / wanted, text, sizeof text);
-    const char *same = sim_report_percent(kept / wanted, text_same, sizeof text_same);
+    const char *all = page_percent(s->kept_all / wanted, text, sizeof text);
+    const char *same = page_percent(kept / wanted, text_same, sizeof text_same);
     if (s->kept_all >= wanted * 0.9995)
         base_buf_puts(out, "Jobs received all the GPU time they were promised");
     else
@@ -375,15 +373,14 @@ static void say_shares(const struct sim_report_page *page, const struct shares *
         base_buf_printf(out, ", <b>%s</b> on the kind that was promised", same);
     if (s->worst_gap_s >= 1) {
         base_buf_puts(out, "; the largest gap is <b>");
-        sim_report_name(out, page->trace->jobs[s->worst_job].name, SIM_REPORT_NAME_CHARS);
+        page_name(out, page->trace->jobs[s->worst_job].name, PAGE_NAME_CHARS);
         base_buf_puts(out, "</b> on ");
-        sim_report_name(out, page->cluster->kinds[s->worst_kind].name, 20);
+        page_name(out, page->cluster->kinds[s->worst_kind].name, 20);
         base_buf_printf(
             out, ": %s",
-            sim_report_duration(received_s(s, s->worst_job, s->worst_kind), text, sizeof text));
-        base_buf_printf(
-            out, " of %s",
-            sim_report_duration(wanted_s(s, s->worst_job, s->worst_kind), text, sizeof text));
+            page_duration(received_s(s, s->worst_job, s->worst_kind), text, sizeof text));
+        base_buf_printf(out, " of %s",
+                        page_duration(wanted_s(s, s->worst_job, s->worst_kind), text, sizeof text));
     }
     base_buf_puts(out, ".</p>\n");
 }
@@ -395,14 +392,13 @@ static void stacked_bar(const struct sim_report_page *page, const double *values
     struct base_buf *out = page->out;
     double x = 0;
     for (uint32_t k = 0; k < page->cluster->kind_count; k++) {
-        double width = most > 0 ? values[k] / most * SIM_REPORT_WIDTH : 0;
+        double width = most > 0 ? values[k] / most * PAGE_WIDTH : 0;
         char text[64];
         if (width >= 0.5) {
             base_buf_printf(out, "<path class=\"%s c%u\" d=\"M%.1f %dh%.1fv%dh-%.1fz\"><title>%s ",
-                            class_name, sim_report_kind_colour(k), x, y, width, px, width, what);
-            sim_report_name(out, page->cluster->kinds[k].name, 20);
-            base_buf_printf(out, " %s</title></path>",
-                            sim_report_duration(values[k], text, sizeof text));
+                            class_name, page_kind_colour(k), x, y, width, px, width, what);
+            page_name(out, page->cluster->kinds[k].name, 20);
+            base_buf_printf(out, " %s</title></path>", page_duration(values[k], text, sizeof text));
         }
         x += width;
     }
@@ -416,7 +412,7 @@ static void share_bars(const struct sim_report_page *page, const double *wanted,
     base_buf_printf(out,
                     "<svg viewBox=\"0 0 %d %d\" height=\"%d\" preserveAspectRatio=\"none\"><path "
                     "class=\"sunk\" d=\"M0 0h%dv%dh-%dz\"/>",
-                    SIM_REPORT_WIDTH, BAR_PX, BAR_PX, SIM_REPORT_WIDTH, BAR_PX, SIM_REPORT_WIDTH);
+                    PAGE_WIDTH, BAR_PX, BAR_PX, PAGE_WIDTH, BAR_PX, PAGE_WIDTH);
     stacked_bar(page, wanted, most, 1, BAR_PX / 2 - 1, "j o", "wanted");
     stacked_bar(page, received, most, BAR_PX / 2, BAR_PX / 2 - 1, "got", "received");
     base_buf_puts(out, "</svg>");
@@ -435,19 +431,19 @@ static void kind_rows(const struct sim_report_page *page, const struct shares *s
         wanted[k] = s->wanted[k];
         received[k] = s->received[k];
         base_buf_puts(out, "<div class=\"row\"><b>");
-        sim_report_name(out, page->cluster->kinds[k].name, 20);
+        page_name(out, page->cluster->kinds[k].name, 20);
         base_buf_puts(out, "</b>");
-        sim_report_svg_open(out, BAR_PX);
-        sim_report_name(out, page->cluster->kinds[k].name, 20);
+        page_svg_open(out, BAR_PX);
+        page_name(out, page->cluster->kinds[k].name, 20);
         base_buf_printf(out, ": %s GPU-hours wanted, %s received",
-                        sim_report_number(wanted[k] / 3600, text[0], sizeof text[0]),
-                        sim_report_number(received[k] / 3600, text[1], sizeof text[1]));
-        sim_report_svg_label_done(out);
+                        page_number(wanted[k] / 3600, text[0], sizeof text[0]),
+                        page_number(received[k] / 3600, text[1], sizeof text[1]));
+        page_svg_label_done(out);
         share_bars(page, wanted, received, most);
-        sim_report_svg_close(out);
+        page_svg_close(out);
         base_buf_printf(out, "<span class=\"r\">%s</span></div>\n",
-                        sim_report_percent(s->wanted[k] > 0 ? s->kept[k] / s->wanted[k] : NAN,
-                                           text[0], sizeof text[0]));
+                        page_percent(s->wanted[k] > 0 ? s->kept[k] / s->wanted[k] : NAN, text[0],
+                                     sizeof text[0]));
     }
 }
 
@@ -468,18 +464,18 @@ static void job_rows(const struct sim_report_page *page, const struct shares *s)
                 continue;
             const char *name = page->trace->jobs[s->rows[i].job].name;
             base_buf_puts(out, "<div class=\"row\"><b>");
-            sim_report_name(out, name, SIM_REPORT_NAME_CHARS);
+            page_name(out, name, PAGE_NAME_CHARS);
             base_buf_puts(out, "</b>");
-            sim_report_svg_open(out, BAR_PX);
-            sim_report_name(out, name, SIM_REPORT_NAME_CHARS);
+            page_svg_open(out, BAR_PX);
+            page_name(out, name, PAGE_NAME_CHARS);
             base_buf_printf(out, ": %s wanted, %s received",
-                            sim_report_duration(all[0], text[0], sizeof text[0]),
-                            sim_report_duration(all[1], text[1], sizeof text[1]));
-            sim_report_svg_label_done(out);
+                            page_duration(all[0], text[0], sizeof text[0]),
+                            page_duration(all[1], text[1], sizeof text[1]));
+            page_svg_label_done(out);
             share_bars(page, wanted, received, most);
-            sim_report_svg_close(out);
+            page_svg_close(out);
             base_buf_printf(out, "<span class=\"r\">\xe2\x88\x92%s</span></div>\n",
-                            sim_report_duration(s->rows[i].gap_s, text[0], sizeof text[0]));
+                            page_duration(s->rows[i].gap_s, text[0], sizeof text[0]));
         }
 }
 
@@ -488,12 +484,12 @@ static void share_legend(const struct sim_report_page *page)
     struct base_buf *out = page->out;
     base_buf_puts(out, "<ul class=\"legend\">");
     for (uint32_t k = 0; k < page->cluster->kind_count; k++) {
-        unsigned colour = sim_report_kind_colour(k);
+        unsigned colour = page_kind_colour(k);
         base_buf_printf(out,
                         "<li><svg class=\"c%u\" width=\"12\" height=\"12\" viewBox=\"0 0 12 12\" "
                         "stroke-width=\"0\" aria-hidden=\"true\">%s</svg><b>",
-                        colour, sim_report_shapes[colour]);
-        sim_report_name(out, page->cluster->kinds[k].name, 20);
+                        colour, page_shapes[colour]);
+        page_name(out, page->cluster->kinds[k].name, 20);
         base_buf_puts(out, "</b></li>");
     }
     base_buf_puts(out, "<li>upper bar wanted, lower bar received</li></ul>\n");
@@ -504,8 +500,8 @@ static void share_cell(struct base_buf *out, double wanted, double received)
     char text[2][64];
     if (wanted > 0 || received > 0)
         base_buf_printf(out, "<td class=\"r\">%s of %s</td>",
-                        sim_report_duration(received, text[0], sizeof text[0]),
-                        sim_report_duration(wanted, text[1], sizeof text[1]));
+                        page_duration(received, text[0], sizeof text[0]),
+                        page_duration(wanted, text[1], sizeof text[1]));
     else
         base_buf_puts(out, "<td class=\"r\">\xe2\x80\x93</td>");
 }
@@ -513,7 +509,7 @@ static void share_cell(struct base_buf *out, double wanted, double received)
 static void share_table(const struct sim_report_page *page, const struct shares *s)
 {
     struct base_buf *out = page->out;
-    sim_report_details_open(out);
+    page_details_open(out);
     kind_head(page, "Received of wanted");
     base_buf_puts(out, "<tr><td>all jobs, GPU time</td>");
     for (uint32_t k = 0; k < s->kinds; k++)
@@ -521,14 +517,14 @@ static void share_table(const struct sim_report_page *page, const struct shares 
     base_buf_puts(out, "</tr>");
     for (size_t i = 0; i < s->row_count; i++) {
         base_buf_puts(out, "<tr><td>");
-        sim_report_name(out, page->trace->jobs[s->rows[i].job].name, SIM_REPORT_NAME_CHARS);
+        page_name(out, page->trace->jobs[s->rows[i].job].name, PAGE_NAME_CHARS);
         base_buf_puts(out, "</td>");
         for (uint32_t k = 0; k < s->kinds; k++)
             share_cell(out, wanted_s(s, s->rows[i].job, k), received_s(s, s->rows[i].job, k));
         base_buf_puts(out, "</tr>");
     }
     base_buf_puts(out, "</tbody>");
-    sim_report_details_close(out);
+    page_details_close(out);
 }
 
 static void say_unproven(const struct sim_report_page *page, const struct sim_result *result)
@@ -557,7 +553,7 @@ static void share_panel(const struct sim_report_page *page, size_t index)
                         "<span class=\"dim small\" title=\"mean over finished jobs of the time by "
                         "which wanted and received differ, over the sum of both\">share error "
                         "%s</span>",
-                        sim_report_percent(result->metrics.share_error, text, sizeof text));
+                        page_percent(result->metrics.share_error, text, sizeof text));
     base_buf_puts(out, "</div>\n<div class=\"words\">");
     say_shares(page, &s);
     say_unproven(page, result);
@@ -573,7 +569,7 @@ static void share_panel(const struct sim_report_page *page, size_t index)
         job_rows(page, &s);
         share_table(page, &s);
     }
-    sim_report_panel_close(out);
+    page_panel_close(out);
 }
 
 /* ---- the section ---- */
@@ -586,8 +582,8 @@ shoal_status sim_report_shares(const struct sim_report_page *page)
         if (has_prices(page, page->results[i]))
             lines_all += kinds;
     size_t points = lines_all == 0 ? 0 : LINE_BYTES / POINT_BYTES / lines_all;
-    points = points < SIM_REPORT_POINTS_MAX - 1 ? points : SIM_REPORT_POINTS_MAX - 1;
-    struct sim_report_line *lines = base_calloc(page->out->alloc, kinds + 1, sizeof *lines);
+    points = points < PAGE_POINTS_MAX - 1 ? points : PAGE_POINTS_MAX - 1;
+    struct page_line *lines = base_calloc(page->out->alloc, kinds + 1, sizeof *lines);
     if (lines == NULL)
         return SHOAL_E_NOMEM;
     for (size_t i = 0; i < page->count; i++) {

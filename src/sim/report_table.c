@@ -35,25 +35,25 @@ static const struct column {
     {"decision", "median time of one decision", SIM_METRIC_DECISION, MS, false},
 };
 
-static const char *format_value(const struct column *column, double value,
-                                enum sim_report_unit unit, char *buf, size_t size)
+static const char *format_value(const struct column *column, double value, enum page_unit unit,
+                                char *buf, size_t size)
 {
     switch (column->format) {
-    case DURATION: return sim_report_duration_in(value, unit, buf, size);
+    case DURATION: return page_duration_in(value, unit, buf, size);
     case RATIO:
         if (!isfinite(value))
             break;
         snprintf(buf, size, value < 99.95 ? "%.2f" : "%.0f", value);
         return buf;
-    case SHARE: return sim_report_percent(value, buf, size);
+    case SHARE: return page_percent(value, buf, size);
     case COUNT:
         if (!isfinite(value))
             break;
         return base_format_count((uint64_t)value, buf, size);
-    case USD: return sim_report_usd(value, buf, size);
-    case MS: return sim_report_ms(value, buf, size);
+    case USD: return page_usd(value, buf, size);
+    case MS: return page_ms(value, buf, size);
     }
-    return sim_report_number(value, buf, size);
+    return page_number(value, buf, size);
 }
 
 /* The value as the run has it, for the reader who points at the cell. */
@@ -75,7 +75,7 @@ static void write_exact(struct base_buf *out, const struct column *column,
 /* A column of this page: how its values rank, and the unit that suits them. */
 struct ranked {
     struct sim_report_rank rank;
-    enum sim_report_unit unit;
+    enum page_unit unit;
     bool shown;
 };
 
@@ -113,12 +113,12 @@ void sim_report_comparison(const struct sim_report_page *page)
     for (size_t c = 0; c < BASE_COUNT(columns); c++) {
         struct ranked *r = &ranked[c];
         r->rank = sim_report_rank_by(page, columns[c].metric, columns[c].more);
-        r->unit = sim_report_unit_for((double[]){r->rank.best_value, r->rank.worst_value}, 2);
+        r->unit = page_unit_for((double[]){r->rank.best_value, r->rank.worst_value}, 2);
         bool may_lack =
             columns[c].metric == SIM_METRIC_COST || columns[c].metric == SIM_METRIC_MISSED;
         r->shown = !may_lack || r->rank.valid > 0;
     }
-    sim_report_panel_open(
+    page_panel_open(
         out, "cmp", page->count > 1 ? "Policies side by side" : "In numbers",
         page->count > 1 ? "best of each column in bold; bars are relative to the largest" : NULL);
     base_buf_puts(out, "<table class=\"cmp\"><thead><tr><th scope=\"col\">Policy</th>");
@@ -138,7 +138,7 @@ void sim_report_comparison(const struct sim_report_page *page)
         base_buf_puts(out, "</tr>\n");
     }
     base_buf_puts(out, "</tbody></table>\n");
-    sim_report_panel_close(out);
+    page_panel_close(out);
 }
 
 /* ---- where the waiting came from ---- */
@@ -189,16 +189,6 @@ static bool reason_seen(const struct sim_report_page *page, const struct reason 
     return false;
 }
 
-const char *const sim_report_shapes[SIM_REPORT_COLOURS] = {
-    "<circle cx=\"6\" cy=\"6\" r=\"5\"/>",
-    "<path d=\"M1.5 1.5h9v9h-9z\"/>",
-    "<path d=\"M6 .5 11.5 6 6 11.5.5 6z\"/>",
-    "<path d=\"M6 1 11.5 11H.5z\"/>",
-    "<path d=\"M3.3 1h5.4L11.5 6 8.7 11H3.3L.5 6z\"/>",
-    "<circle cx=\"6\" cy=\"6\" r=\"4\" fill=\"none\" stroke-width=\"2.5\"/>",
-    "<path d=\"M1 2.5h10v2.5H1zM1 7h10v2.5H1z\"/>",
-};
-
 static void waiting_bar(const struct sim_report_page *page, const struct sim_result *result,
                         double most)
 {
@@ -207,36 +197,36 @@ static void waiting_bar(const struct sim_report_page *page, const struct sim_res
     base_buf_puts(out, "<div class=\"row\"><b>");
     sim_report_policy(out, result);
     base_buf_puts(out, "</b>");
-    sim_report_svg_open(out, 22);
-    sim_report_name(out, result->policy, SIM_REPORT_POLICY_CHARS);
+    page_svg_open(out, 22);
+    page_name(out, result->policy, SIM_REPORT_POLICY_CHARS);
     base_buf_puts(out, ": waiting per job:");
     for (size_t r = 0; r < BASE_COUNT(reasons); r++)
         if (reason_s(result, &reasons[r]) > 0)
             base_buf_printf(out, " %s %s;", reasons[r].name,
-                            sim_report_duration(reason_s(result, &reasons[r]), text, sizeof text));
-    sim_report_svg_label_done(out);
+                            page_duration(reason_s(result, &reasons[r]), text, sizeof text));
+    page_svg_label_done(out);
     base_buf_printf(out,
                     "<svg viewBox=\"0 0 %d 22\" height=\"22\" preserveAspectRatio=\"none\"><path "
                     "class=\"sunk\" "
                     "d=\"M0 0h%dv22h-%dz\"/>",
-                    SIM_REPORT_WIDTH, SIM_REPORT_WIDTH, SIM_REPORT_WIDTH);
+                    PAGE_WIDTH, PAGE_WIDTH, PAGE_WIDTH);
     double x = 0;
     for (size_t r = 0; r < BASE_COUNT(reasons); r++) {
-        double width = reason_s(result, &reasons[r]) / most * SIM_REPORT_WIDTH;
+        double width = reason_s(result, &reasons[r]) / most * PAGE_WIDTH;
         if (width >= 0.5)
             base_buf_printf(
                 out,
                 "<path class=\"j c%u\" d=\"M%.1f .5h%.1fv21h-%.1fz\"><title>%s %s</title></path>",
                 reasons[r].colour, x, width, width, reasons[r].name,
-                sim_report_duration(reason_s(result, &reasons[r]), text, sizeof text));
+                page_duration(reason_s(result, &reasons[r]), text, sizeof text));
         x += width;
     }
     base_buf_puts(out, "</svg>");
     x = 0;
     for (size_t r = 0; r < BASE_COUNT(reasons); r++) {
         double share = reason_s(result, &reasons[r]) / most;
-        double needs_px = (6.2 * (double)sim_report_name_chars(reasons[r].name, 20) + 8) /
-                          (share > 0 ? share : 1e-9);
+        double needs_px =
+            (6.2 * (double)page_name_chars(reasons[r].name, 20) + 8) / (share > 0 ? share : 1e-9);
         if (needs_px < 1000)
             base_buf_printf(out, "<text class=\"on m%s\" x=\"%.2f%%\" y=\"15\">%s</text>",
                             needs_px < 330   ? ""
@@ -245,15 +235,15 @@ static void waiting_bar(const struct sim_report_page *page, const struct sim_res
                             (x + share / 2) * 100, reasons[r].name);
         x += share;
     }
-    sim_report_svg_close(out);
+    page_svg_close(out);
     base_buf_printf(out, "<span class=\"r\">%s</span></div>\n",
-                    sim_report_duration(waited_s(result), text, sizeof text));
+                    page_duration(waited_s(result), text, sizeof text));
 }
 
 static void waiting_table(const struct sim_report_page *page)
 {
     struct base_buf *out = page->out;
-    sim_report_details_open(out);
+    page_details_open(out);
     base_buf_puts(out, "<thead><tr><th scope=\"col\">Policy</th>");
     for (size_t r = 0; r < BASE_COUNT(reasons); r++)
         if (reason_seen(page, &reasons[r]))
@@ -266,14 +256,14 @@ static void waiting_table(const struct sim_report_page *page)
         base_buf_puts(out, "</td>");
         for (size_t r = 0; r < BASE_COUNT(reasons); r++)
             if (reason_seen(page, &reasons[r]))
-                base_buf_printf(out, "<td class=\"r\">%s</td>",
-                                sim_report_duration(reason_s(page->results[i], &reasons[r]), text,
-                                                    sizeof text));
+                base_buf_printf(
+                    out, "<td class=\"r\">%s</td>",
+                    page_duration(reason_s(page->results[i], &reasons[r]), text, sizeof text));
         base_buf_printf(out, "<td class=\"r\">%s</td></tr>",
-                        sim_report_duration(waited_s(page->results[i]), text, sizeof text));
+                        page_duration(waited_s(page->results[i]), text, sizeof text));
     }
     base_buf_puts(out, "</tbody>");
-    sim_report_details_close(out);
+    page_details_close(out);
 }
 
 void sim_report_waiting(const struct sim_report_page *page)
@@ -282,11 +272,11 @@ void sim_report_waiting(const struct sim_report_page *page)
     double most = 0;
     for (size_t i = 0; i < page->count; i++)
         most = fmax(most, waited_s(page->results[i]));
-    sim_report_panel_open(out, "why", "Where the waiting came from",
-                          "mean time without GPUs per job, by reason");
+    page_panel_open(out, "why", "Where the waiting came from",
+                    "mean time without GPUs per job, by reason");
     if (!(most > 0)) {
         base_buf_puts(out, "<p>No job waited.</p>");
-        sim_report_panel_close(out);
+        page_panel_close(out);
         return;
     }
     base_buf_puts(out, "<ul class=\"legend\">");
@@ -296,13 +286,13 @@ void sim_report_waiting(const struct sim_report_page *page)
                 out,
                 "<li><svg class=\"c%u\" width=\"12\" height=\"12\" viewBox=\"0 0 12 12\" "
                 "stroke-width=\"0\" aria-hidden=\"true\">%s</svg><span><b>%s</b> %s</span></li>",
-                reasons[r].colour, sim_report_shapes[reasons[r].colour], reasons[r].name,
+                reasons[r].colour, page_shapes[reasons[r].colour], reasons[r].name,
                 reasons[r].meaning);
     base_buf_puts(out, "</ul>\n");
     for (size_t i = 0; i < page->count; i++)
         waiting_bar(page, page->results[i], most);
     waiting_table(page);
-    sim_report_panel_close(out);
+    page_panel_close(out);
 }
 
 /* ---- the worst-off jobs ---- */
@@ -340,7 +330,7 @@ static void worst_panel(const struct sim_report_page *page, size_t index, const 
     base_buf_printf(out, "</h2><span class=\"dim small\">%s</span></div>\n", note);
     if (count == 0) {
         base_buf_puts(out, "<p>No job finished.</p>");
-        sim_report_panel_close(out);
+        page_panel_close(out);
         return;
     }
     base_buf_puts(
@@ -354,19 +344,18 @@ static void worst_panel(const struct sim_report_page *page, size_t index, const 
         const struct sim_job_result *row = &result->jobs[jobs[i]];
         char text[3][64];
         base_buf_puts(out, "<tr><td class=\"name\">");
-        sim_report_name(out, job->name, SIM_REPORT_NAME_CHARS);
+        page_name(out, job->name, PAGE_NAME_CHARS);
         base_buf_printf(
             out,
             "</td><td class=\"r\">%u</td><td class=\"r hide\">%s</td><td class=\"r\">%s</td>"
             "<td class=\"r\">%s</td><td class=\"r hide\">%u</td><td class=\"r\">%.2f</td></tr>\n",
-            job->gpus,
-            sim_report_duration(job->submit_s - result->origin_s, text[0], sizeof text[0]),
-            sim_report_duration(row->wait_s, text[1], sizeof text[1]),
-            sim_report_duration(sim_report_jct(result, jobs[i]), text[2], sizeof text[2]),
-            row->starts, (double)row->rho);
+            job->gpus, page_duration(job->submit_s - result->origin_s, text[0], sizeof text[0]),
+            page_duration(row->wait_s, text[1], sizeof text[1]),
+            page_duration(sim_report_jct(result, jobs[i]), text[2], sizeof text[2]), row->starts,
+            (double)row->rho);
     }
     base_buf_puts(out, "</tbody></table>\n");
-    sim_report_panel_close(out);
+    page_panel_close(out);
 }
 
 void sim_report_worst(const struct sim_report_page *page)

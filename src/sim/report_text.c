@@ -23,13 +23,13 @@ static void bold_policy(const struct sim_report_page *page, size_t index)
 static void put_duration(const struct sim_report_page *page, double seconds)
 {
     char text[64];
-    base_buf_puts(page->out, sim_report_duration(seconds, text, sizeof text));
+    base_buf_puts(page->out, page_duration(seconds, text, sizeof text));
 }
 
 static void put_percent(const struct sim_report_page *page, double share)
 {
     char text[64];
-    base_buf_puts(page->out, sim_report_percent(share, text, sizeof text));
+    base_buf_puts(page->out, page_percent(share, text, sizeof text));
 }
 
 static bool differs(const struct sim_report_rank *rank)
@@ -53,11 +53,9 @@ static void put_less(const struct sim_report_page *page, double lower, double hi
 {
     char text[64];
     if (lower > 0 && higher / lower >= 1.95)
-        base_buf_printf(page->out, "%s\xc3\x97 ",
-                        sim_report_number(higher / lower, text, sizeof text));
+        base_buf_printf(page->out, "%s\xc3\x97 ", page_number(higher / lower, text, sizeof text));
     else
-        base_buf_printf(page->out, "%s ",
-                        sim_report_percent(1 - lower / higher, text, sizeof text));
+        base_buf_printf(page->out, "%s ", page_percent(1 - lower / higher, text, sizeof text));
 }
 
 /* ---- sentences ---- */
@@ -130,11 +128,11 @@ static void put_longer(const struct sim_report_page *page, double rho)
     char text[64];
     if (rho < 1.95)
         base_buf_printf(page->out, " takes %s longer than with an equal share of the cluster",
-                        sim_report_percent(rho - 1, text, sizeof text));
+                        page_percent(rho - 1, text, sizeof text));
     else
         base_buf_printf(page->out,
                         " takes %s\xc3\x97 as long as with an equal share of the cluster",
-                        sim_report_number(rho, text, sizeof text));
+                        page_number(rho, text, sizeof text));
 }
 
 static void say_worst_job(const struct sim_report_page *page, bool lead_named)
@@ -159,7 +157,7 @@ static void say_worst_job(const struct sim_report_page *page, bool lead_named)
     }
     if (m->worst_rho_job < result->trace->job_count) {
         base_buf_puts(out, ", <b>");
-        sim_report_name(out, result->trace->jobs[m->worst_rho_job].name, SIM_REPORT_NAME_CHARS);
+        page_name(out, result->trace->jobs[m->worst_rho_job].name, PAGE_NAME_CHARS);
         base_buf_puts(out, "</b>,");
         if (result->jobs[m->worst_rho_job].wait_s >= 1) {
             base_buf_puts(out, " waits ");
@@ -176,7 +174,7 @@ static void say_worst_job(const struct sim_report_page *page, bool lead_named)
         base_buf_puts(out, ", and that is the fairest of all: under ");
         bold_policy(page, rho.worst);
         base_buf_printf(out, " the worst takes %s\xc3\x97 as long",
-                        sim_report_number(rho.worst_value, text, sizeof text));
+                        page_number(rho.worst_value, text, sizeof text));
     }
     base_buf_puts(out, ". ");
 }
@@ -206,7 +204,7 @@ static void say_unfair(const struct sim_report_page *page)
         return;
     put_percent(page, unfair.best_value);
     base_buf_puts(out, " of jobs are worse off than with an equal share");
-    if (page->count > 1 && !reads_alike(&unfair, sim_report_percent)) {
+    if (page->count > 1 && !reads_alike(&unfair, page_percent)) {
         base_buf_puts(out, " under ");
         bold_policy(page, unfair.best);
         base_buf_puts(out, ", ");
@@ -240,7 +238,7 @@ static void say_cluster(const struct sim_report_page *page)
         base_buf_puts(out, "The last job ends after ");
         put_duration(page, makespan.best_value);
         if (page->count > 1)
-            base_buf_puts(out, reads_alike(&makespan, sim_report_duration)
+            base_buf_puts(out, reads_alike(&makespan, page_duration)
                                    ? " under every policy"
                                    : " or at most one percent later");
     }
@@ -279,7 +277,7 @@ static void say_restarts(const struct sim_report_page *page)
                     base_format_count(m->restarts, text, sizeof text), m->restarts == 1 ? "" : "s");
     if (isfinite(m->lost_gpu_s) && m->lost_gpu_s > 0)
         base_buf_printf(out, " and %s GPU-hours are lost to restarts%s",
-                        sim_report_number(m->lost_gpu_s / 3600, text, sizeof text),
+                        page_number(m->lost_gpu_s / 3600, text, sizeof text),
                         m->node_failures + m->job_failures > 0 ? " and failures" : "");
     if (restarts.worst_value > restarts.best_value) {
         base_buf_puts(out, ", under ");
@@ -367,9 +365,9 @@ static void say_cost(const struct sim_report_page *page)
     base_buf_puts(page->out, "It costs least under ");
     bold_policy(page, cost.best);
     base_buf_printf(page->out, ", %s, and most under ",
-                    sim_report_usd(cost.best_value, text, sizeof text));
+                    page_usd(cost.best_value, text, sizeof text));
     bold_policy(page, cost.worst);
-    base_buf_printf(page->out, ", %s. ", sim_report_usd(cost.worst_value, text, sizeof text));
+    base_buf_printf(page->out, ", %s. ", page_usd(cost.worst_value, text, sizeof text));
 }
 
 static void say_left_out(const struct sim_report_page *page)

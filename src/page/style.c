@@ -1,10 +1,10 @@
-/* report_style.c - the style sheet of the report: the tokens of the visual language, then layout
+/* style.c - the style sheets of pages: the tokens of the visual language, then layout
  * for wide, narrow, dark and printed pages. l2 and l3 are labels that need a wide plot, opt are
  * axis labels a narrow one can do without. Tests: tests/unit/sim/test_report.c holds the tokens. */
-#include "sim/report_parts.h"
+#include "page/page.h"
 
 /* clang-format off */
-const char sim_report_style[] =
+const char page_style[] =
     ":root{color-scheme:light dark;\n"
     "--bg:#f4f7f8;--panel:#ffffff;--sunk:#eef3f5;--ink:#10212a;--dim:#51636d;\n"
     "--line:#d9e2e6;--grid:#e6edf0;--accent:#0b6b7a;--accent-t:#e2f1f3;--ok:#1b6e3c;\n"
@@ -120,4 +120,39 @@ const char sim_report_style[] =
     "@media print{body{background:none}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}\n"
     "main{padding:0}.top{border:0;padding:0 0 8px}.panel,.occ{break-inside:avoid}\n"
     ".panel:has(.occ){break-inside:auto}details:not([open]){display:none}}\n";
+
+/* Tiles, topics and paths of coefficients. */
+const char page_style_more[] =
+    "a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}\n"
+    "html{scroll-padding-top:12px}\n"
+    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(136px,1fr));gap:12px 16px}\n"
+    ".tiles dt{font-size:12px;color:var(--dim)}\n"
+    ".tiles dd{font-size:20px;font-weight:650;letter-spacing:-.012em;overflow-wrap:anywhere}\n"
+    ".tiles dd span{display:block;font-weight:400;letter-spacing:0}\n"
+    ".tiles dd .small{font-size:12px}\n"
+    ".plot.ends{padding-right:64px}\n"
+    ".band{fill:var(--k0);fill-opacity:.16;stroke:none}.faint{fill:none;stroke:var(--k6);\n"
+    "stroke-width:1;stroke-opacity:.35}\n"
+    ".lost{fill:none;stroke:var(--bad);stroke-dasharray:3 3}.words p+.tiles{margin-top:16px}\n"
+    "td.bars{width:24%;min-width:72px;vertical-align:middle}.bars .bar{margin:0;height:6px}\n"
+    ".bars .bar i{background:var(--accent);opacity:1}.bars .bar i.neg{background:var(--k3)}\n"
+    ".cols{align-items:start}.tight td{padding-top:4px;padding-bottom:4px}\n"
+    ".wordy td{vertical-align:top}.wordy td.bars{vertical-align:middle}.wordy td.w{overflow-wrap:anywhere}\n"
+    /* topics: as many cards beside each other as there is room for */
+    ".topics{display:grid;grid-template-columns:repeat(auto-fill,minmax(236px,1fr));gap:12px}\n"
+    ".topic{border:1px solid var(--line);border-radius:6px;padding:12px;min-width:0;\n"
+    "content-visibility:auto;contain-intrinsic-size:auto 320px}\n"
+    ".topic:target{border-color:var(--accent);background:var(--accent-t)}\n"
+    ".topic h3{display:flex;justify-content:space-between;gap:8px}\n"
+    ".topic h3 span{font-weight:400;color:var(--dim)}\n"
+    ".topic p{font-size:12px;color:var(--dim)}.topic p+ol,.topic ol+p{margin-top:8px}\n"
+    ".topic ol{list-style:none;margin:0;padding:0}\n"
+    ".topic li{display:grid;grid-template-columns:minmax(0,1fr) 72px;gap:8px;align-items:center;\n"
+    "line-height:1.5}.topic li>span:first-child{overflow-wrap:anywhere}\n"
+    ".topic i{height:4px;border-radius:2px;background:var(--k0)}\n"
+    "p.links{line-height:1.9}.links a{white-space:nowrap;margin-right:8px}\n"
+    "@media (max-width:720px){.plot.ends{padding-right:56px}.tiles{grid-template-columns:\n"
+    "repeat(2,minmax(0,1fr))}.links a{display:inline-block;padding:4px 0}}\n"
+    "@media print{.topics{display:block}.topic{break-inside:avoid;margin-bottom:12px;\n"
+    "content-visibility:visible}}\n";
 /* clang-format on */
