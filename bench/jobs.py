@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 
-LIMIT_S = 900  # longer than any job here takes: one that hangs is killed and has failed
+LIMIT_S = 3600  # longer than any job here takes: one that hangs is killed and has failed
 
 
 class Failed(SystemExit):
@@ -77,16 +77,37 @@ class Job:
 
     def loading_cpu_s(self):
         """Waits for the first worker, which is started when the data is in memory: processor time until then."""
-        tasks, spent = Path(f"/proc/{self.child.pid}/task"), 0.0
+        spent = 0.0
         while self.running():
             try:
                 spent = cpu_s(self.child.pid)
-                if any((task / "children").read_text() for task in tasks.iterdir()):
-                    break
             except OSError:
                 pass
+            if len(self.processes()) > 1:
+                break
             time.sleep(0.001)
         return spent
+
+    def processes(self):
+        """The driver and those that it has started; none once it has ended."""
+        try:
+            tasks = list(Path(f"/proc/{self.child.pid}/task").iterdir())
+            return [self.child.pid, *(int(pid) for task in tasks for pid in (task / "children").read_text().split())]
+        except OSError:
+            return []
+
+    def peak_bytes(self, pause_s=0.05):
+        """Waits for the end: the sum of what each process had resident at most, what they share counted in each."""
+        most, end = {}, time.monotonic() + LIMIT_S
+        while self.running() and time.monotonic() < end:
+            for pid in self.processes():
+                try:
+                    text = Path(f"/proc/{pid}/status").read_text()
+                except OSError:
+                    continue
+                most.update((pid, 1024 * int(line.split()[1])) for line in text.splitlines() if line.startswith("VmHWM:"))
+            time.sleep(pause_s)
+        return sum(most.values())
 
     def finish(self, parts=False):
         """The closing object, with processor time: of the whole and, if asked for parts, without loading."""

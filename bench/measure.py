@@ -9,10 +9,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 QUICK = bool(os.environ.get("SHOAL_BENCH_QUICK"))  # one repeat, on less data: does it work?
 REPEATS = os.environ.get("SHOAL_BENCH_REPEATS")  # in place of as many as a bench has
+ONLY = os.environ.get("SHOAL_BENCH_ONLY", "")  # part of what the rows say that are wanted, of benches that ask
 
 
 def repeats(count, quick=1):
     return int(REPEATS) if REPEATS else quick if QUICK else count
+
+
+def wanted(what):
+    return ONLY in what
 
 
 def emit(results, **fields):
@@ -34,6 +39,14 @@ def data_dir(part):
 
 def program(shoal, name):
     return Path(shoal).resolve().parent / "bench" / f"bench_{name}"
+
+
+def python_with(module):
+    """An interpreter that has it, or None: Debian's packages are seen by Debian's alone."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0:
+            return python
+    return None
 
 
 def lines_of(command, **options):
