@@ -130,8 +130,11 @@ static shoal_status rows_dispatch(shoal_driver *driver, uint32_t executor, shoal
     const struct rows_options *o = shoal_driver_options(driver);
     struct rows_driver *d = shoal_driver_state(driver);
     uint64_t set = d->sent++ / d->executors % (SETS / d->executors);
-    shoal_dispatch task = {
-        .executor = executor, .unread = o->both ? 0 : 1, .arg = &set, .arg_size = sizeof set};
+    shoal_dispatch task = {.struct_size = sizeof task,
+                           .executor = executor,
+                           .unread = o->both ? 0 : 1,
+                           .arg = &set,
+                           .arg_size = sizeof set};
 
     d->out++;
     return shoal_driver_dispatch(driver, &task, err);
@@ -434,7 +437,8 @@ static bool each_has_one(void)
 static shoal_status factors_clock(shoal_driver *driver, uint64_t clock, shoal_err *err)
 {
     const struct factors_driver *d = shoal_driver_state(driver);
-    shoal_dispatch task = {.fn = d->begun ? FACTORS_UPDATE : FACTORS_WAIT,
+    shoal_dispatch task = {.struct_size = sizeof task,
+                           .fn = d->begun ? FACTORS_UPDATE : FACTORS_WAIT,
                            .clock = clock,
                            .ends_clock = true,
                            .unread = d->begun ? 0 : 1};

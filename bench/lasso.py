@@ -1,4 +1,5 @@
-"""Benches of sparse linear models: paths of the lasso against scikit-learn, and schedules of coordinates against each other.
+"""Benches of sparse linear models: paths of the lasso against scikit-learn, schedules of coordinates against each other, and working
+sets in groups, by correlation and at random, with two threads and one.
 
 Rows are as in train.py. Both sides solve for 100 penalties down to a hundredth of the first, without intercept. Ours proves each
 solution by its duality gap (`path_gap`, at most 1e-3 of the objective); scikit-learn's tolerance is halved, from its default,
@@ -13,6 +14,7 @@ from train import EQUAL, Peer, news20, python_with_sklearn
 
 RATIO, LAMBDAS = 0.01, 100
 SHAPE = (2000, 10000) if QUICK else (20000, 100000)
+DENSE = (2000, 500) if QUICK else (20000, 2000)
 
 
 def generated(shoal, work, data):
@@ -20,6 +22,14 @@ def generated(shoal, work, data):
     path = work / "regression.svm"
     subprocess.run([shoal, "gen", "regression", "--rows", str(SHAPE[0]), "--columns", str(SHAPE[1]), "--nonzeros", "40",
                     "--correlation", "0.9", "--true", "200", "-o", path, "--log", "error"], check=True, stderr=subprocess.DEVNULL)
+    return path
+
+
+def dense(shoal, work, data):
+    """Neighbouring columns have correlation 0.9; 200 columns matter."""
+    path = work / "dense.svm"
+    subprocess.run([shoal, "gen", "regression", "--rows", str(DENSE[0]), "--columns", str(DENSE[1]), "--dense", "--correlation", "0.9",
+                    "--true", str(DENSE[1] // 10), "-o", path, "--log", "error"], check=True, stderr=subprocess.DEVNULL)
     return path
 
 
@@ -67,6 +77,21 @@ def schedule_row(results, what, jobs, words, best):
          peer=random["units"], ratio=round(ratio, 2), bound="at least 2, objectives equal", holds=equal and ratio >= 2, n=1)
 
 
+def group_rows(results, what, jobs, path):
+    """Wall seconds with two threads against one, and what groups cost in updates: by correlation, at random, as one."""
+    def job(threads, **options):
+        return jobs.run("lasso", path, "--workers", 1, "--threads", threads, *settings(intercept="false", ratio=0.05, lambdas=30, **options))
+    one, two = [job(1) for _ in range(repeats(3))], [job(2) for _ in range(repeats(3))]
+    wall = [median([run["seconds"] for run in runs]) for runs in (one, two)]
+    emit(results, bench="train-lasso", what=f"{what}: two threads", ours=round(wall[1], 3), unit="s", against="one thread",
+         peer=round(wall[0], 3), ratio=round(wall[0] / wall[1], 2), n=len(two), load=load(), updates=two[0]["units"])
+    alone, aware, blind = job(2, groups=1), job(2, groups=4), job(2, groups=4, theta=2)
+    emit(results, bench="train-lasso", what=f"{what}: four groups by correlation", ours=aware["units"], unit="updates",
+         against="groups at random", peer=blind["units"], ratio=round(blind["units"] / aware["units"], 2), one_group=alone["units"], n=1,
+         bound="at least 1.5, at most 1.5 x those of one group",
+         holds=blind["units"] >= 1.5 * aware["units"] and aware["units"] <= 1.5 * alone["units"])
+
+
 def lasso(shoal, work, results):
     data, jobs, python = data_dir("train"), Jobs(shoal, work), python_with_sklearn()
     if data is None:
@@ -87,6 +112,7 @@ def lasso(shoal, work, results):
         gap = json.loads(jobs.say("eval", model, path, "--json"))["path_gap"]
         path_row(results, what, runs, peers, gap, tol)
         schedule_row(results, what, jobs, words, runs[0])
+    group_rows(results, f"dense {DENSE[0]:,} x {DENSE[1]:,}, correlation 0.9", jobs, dense(shoal, work, data))
     return True
 
 

@@ -50,7 +50,8 @@ static shoal_status done(shoal_driver *driver, const shoal_done *done, shoal_err
     shoal_driver_report(driver, 0, (double)done->clock / (double)o->clocks, 1);
     if (done->clock + 1 < o->clocks)
         return shoal_driver_dispatch(driver,
-                                     &(shoal_dispatch){.executor = done->executor,
+                                     &(shoal_dispatch){.struct_size = sizeof(shoal_dispatch),
+                                                       .executor = done->executor,
                                                        .clock = done->clock + 1,
                                                        .ends_clock = true},
                                      err);

@@ -65,9 +65,12 @@ static shoal_status dispatch(shoal_driver *driver, uint32_t executor, uint64_t c
 
     d->left--;
     d->out++;
-    return shoal_driver_dispatch(
-        driver, &(shoal_dispatch){.executor = executor, .clock = clock, .ends_clock = o->clocks},
-        err);
+    return shoal_driver_dispatch(driver,
+                                 &(shoal_dispatch){.struct_size = sizeof(shoal_dispatch),
+                                                   .executor = executor,
+                                                   .clock = clock,
+                                                   .ends_clock = o->clocks},
+                                 err);
 }
 
 static shoal_status start(shoal_driver *driver, shoal_err *err)

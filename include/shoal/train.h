@@ -41,7 +41,8 @@ typedef struct shoal_score shoal_score;   /* a model at work on data */
 enum {
     SHOAL_TASK_ARG_MAX = 64,     /* bytes of an argument */
     SHOAL_TASK_RESULT_MAX = 256, /* bytes of a result */
-    SHOAL_TABLES_MAX = 16
+    SHOAL_TABLES_MAX = 16,
+    SHOAL_PAGE_MAX = 800 * 1000 /* bytes of an application's part of a page */
 };
 
 /* ---- options ---- */
@@ -107,6 +108,11 @@ typedef struct shoal_app {
     shoal_status (*score)(shoal_score *score, shoal_err *err);
     /* Says what was learnt, in lines for whoever started the job (shoal_driver_say). NULL: nothing. */
     shoal_status (*tell)(shoal_driver *driver, shoal_err *err);
+    /* Adds sections about what was learnt to the job's HTML page (shoal_driver_page). Called after
+     * `tell`, only when a page was asked for. NULL: none. */
+    shoal_status (*report)(shoal_driver *driver, shoal_err *err);
+    const char *held_out; /* what shoal_driver_report_held_out is given, such as "perplexity"; NULL:
+                             it is not called */
 } shoal_app;
 
 /* ---- the driver: in plan ---- */
@@ -176,6 +182,7 @@ SHOAL_API const void *shoal_driver_executor_read(const shoal_driver *driver, uin
 /* ---- the driver: in start and done ---- */
 
 typedef struct shoal_dispatch {
+    size_t struct_size; /* sizeof(shoal_dispatch), as by SHOAL_DISPATCH_INIT */
     uint32_t executor;
     uint32_t fn; /* which of the application's tasks; up to the application */
     uint64_t clock;
@@ -191,6 +198,10 @@ typedef struct shoal_dispatch {
      * nothing is sent for them. */
     uint32_t unread;
 } shoal_dispatch;
+#define SHOAL_DISPATCH_INIT                                                              \
+    {                                                                                    \
+        sizeof(shoal_dispatch), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 /* not whole */, NULL, 0, 0 \
+    }
 /* Queues a task for its executor. Clocks of an executor do not go down. In bulk synchronous jobs an
  * executor makes increments in one task of a clock only. */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_dispatch(shoal_driver *driver,
@@ -203,8 +214,19 @@ SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_dispatch_all(shoal_driver *dr
  * work is done (0 to 1; NAN: not known), units of work since the last call. */
 SHOAL_API void shoal_driver_report(shoal_driver *driver, double value, double progress,
                                    uint64_t units);
+/* The same on data that is not trained on, as the application measures it: less is better. */
+SHOAL_API void shoal_driver_report_held_out(shoal_driver *driver, double value);
+/* Memory that the driver part has from one hook to the next beside its state; it is not in checkpoints.
+ * What was kept before is dropped first, the last at the end of the job. */
+SHOAL_API void shoal_driver_keep(shoal_driver *driver, void *memory, void (*drop)(void *memory));
+SHOAL_API void *shoal_driver_kept(const shoal_driver *driver); /* NULL: nothing is */
 /* In `tell`: a line, without its end. */
 SHOAL_API void shoal_driver_say(shoal_driver *driver, const char *line);
+/* In `report`: adds HTML to the page, inside its <main>, one or more <section class="panel">. Words that
+ * come from data are the application's to escape. SHOAL_E_LIMIT: of SHOAL_PAGE_MAX not as much is left,
+ * and nothing was added. SHOAL_E_INVAL: not in `report`. */
+SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_page(shoal_driver *driver, const char *html,
+                                                        size_t size);
 /* The job ends when no task is left; what is still queued but has not begun is dropped. */
 SHOAL_API void shoal_driver_finish(shoal_driver *driver);
 
@@ -238,8 +260,8 @@ SHOAL_API float *shoal_task_add_all(shoal_task *task, uint32_t table);
 /* Adds u v' to the table, rows x width: u has a number for each row, v `count` entries of a row. */
 SHOAL_API void shoal_task_add_factor(shoal_task *task, uint32_t table, const float *u,
                                      const uint32_t *v_index, const float *v_value, uint32_t count);
-/* Memory of the thread, aligned to 64, for the task to use as it likes; what the thread's last task
- * left is in it. NULL: there is not as much. */
+/* Memory of the thread, aligned to 64, for the task to use as it likes: all 0, or what the thread's last
+ * task left. NULL: there is not as much. */
 SHOAL_API void *shoal_task_scratch(shoal_task *task, size_t size);
 /* A random stream of its own for each executor and task, wherever it runs. */
 SHOAL_API uint64_t shoal_task_random(shoal_task *task);

@@ -1,5 +1,7 @@
 /* lasso.h - what the files of the application `lasso` share: lasso.c (options and the driver),
- * lasso_plan.c (data to tables), lasso_task.c (the tasks), lasso_score.c (models written and used).
+ * lasso_plan.c (data to tables), lasso_task.c (the tasks), lasso_groups.c (working sets in groups),
+ * lasso_score.c (models written and used), lasso_tell.c (what was learnt, in words),
+ * lasso_page.c (the path on a page).
  *
  * A chain is one path of solutions over the lambdas: chain 0 learns from all rows, chain c of
  * cross-validation from all but fold c. What is where:
@@ -8,9 +10,12 @@
  *   table slope     u of each chain (num/lasso.h), as doubles: the driver copies them there
  *   table gradient  slopes of all columns for each chain: the driver copies them there
  *   table path      the solutions of chain 0 so far: column and coefficient of each that is not 0
+ *   table set       of chain 0 in groups: columns, their groups and b (struct lasso_set)
+ *   table joint     the driver's own, for joining what groups leave
  *   executors       0 .. chains - 1 solve, one chain each: state is struct lasso_chain
  *                   chains .. chains + parts - 1 scan a range of columns each, for all chains: state
- *                   is (chains, columns of the range) floats
+ *                   is (chains, columns of the range) floats; the first `groups` of them also
+ *                   visit a group of the working set each: struct lasso_hand
  *
  * Private to src/app and its tests. */
 #ifndef APP_LASSO_H
@@ -35,24 +40,31 @@ struct lasso_options {
     uint32_t pick;     /* enum lasso_pick */
     uint32_t index;    /* enum data_svm_base: from one or zero */
     uint32_t schedule; /* enum num_lasso_schedule */
-    uint64_t lambdas, folds;
+    uint64_t lambdas, folds, groups;
+    double theta;
     double mix, lambda, ratio, tol; /* lambda, ratio: 0: not given */
     bool intercept, scale, probabilities;
 };
 
-enum { LASSO_DATA, LASSO_SLOPE, LASSO_GRADIENT, LASSO_PATH };
+enum { LASSO_DATA, LASSO_SLOPE, LASSO_GRADIENT, LASSO_PATH, LASSO_SET, LASSO_JOINT };
 
 enum lasso_fn {
     LASSO_BEGIN, /* a chain's point of b = 0 */
     LASSO_SOLVE, /* a chain's working set */
     LASSO_SCAN,  /* slopes of a range of columns */
-    LASSO_PAUSE  /* nothing: not this executor's clock */
+    LASSO_PAUSE, /* nothing: not this executor's clock */
+    LASSO_EPOCH, /* an epoch over a group of the working set */
+    LASSO_LOOK,  /* slopes of a group's columns */
+    LASSO_TAKE   /* the chain takes what groups have found */
 };
 
 /* The data table begins with this; offsets in bytes. */
 struct lasso_data {
     uint32_t rows, columns, chains, parts;
     uint32_t loss, intercept;
+    uint32_t groups;  /* of a working set; 1: it is one task */
+    uint32_t set_max; /* columns of a set that may be cut into groups */
+    uint64_t cut_min; /* what an epoch costs, in entries, from which on it is */
     uint64_t entries;
     double y_mean;               /* taken off the targets */
     double label[2];             /* logistic: what the data calls 0 and 1 */
@@ -65,7 +77,7 @@ struct lasso_data {
 };
 
 /* A solving executor's state: this, then b (columns), u, z (rows) doubles, then whether a column is
- * in the working set (bytes). */
+ * in the working set and which group it was in last (bytes). */
 struct lasso_chain {
     double intercept;
 };
@@ -74,12 +86,20 @@ struct lasso_arg {
     double lambda, before; /* this one, and the one whose solution is there */
     uint32_t round;        /* how often this lambda was solved already */
     uint32_t chains;       /* a bit each: those whose slopes are wanted */
+    uint32_t turn;         /* of an epoch: enum num_lasso_turn */
+    uint32_t finish;       /* what groups have found is to be solved further */
 };
 
 struct lasso_solved {
     double objective, loss, held; /* loss: mean over rows seen; held: over the others */
     uint64_t updates;
     uint32_t nonzero, set;
+    uint32_t groups; /* above 1: nothing was solved, the set was cut */
+};
+
+struct lasso_visited { /* by a group */
+    double most, excess;
+    uint64_t updates;
 };
 
 struct lasso_seen { /* as num_lasso_bound wants it */
@@ -96,13 +116,19 @@ struct lasso_step {
 
 struct lasso_driver {
     uint32_t chains, parts, rows, columns, lambdas, folds;
-    uint32_t step;     /* which lambda */
-    uint32_t round;    /* of it */
-    uint32_t open;     /* a bit each: chains that are not at its solution yet */
-    uint32_t ended;    /* executors that ended this clock */
-    uint32_t scanning; /* whether it is one of scans */
+    uint32_t step;        /* which lambda */
+    uint32_t round;       /* of it */
+    uint32_t open;        /* a bit each: chains that are not at its solution yet */
+    uint32_t ended;       /* executors that ended this clock */
+    uint32_t fn;          /* what it is for */
+    uint32_t hands;       /* executors that scan or visit groups */
+    uint32_t points;      /* of this round of groups */
+    uint32_t epochs;      /* of groups for this lambda */
+    double value, enough; /* of groups: the objective; what a round gains at least, against it */
+    struct lasso_visited visited[NUM_LASSO_GROUPS_MAX];
     uint64_t clock, updates, path_max;
     double first; /* the largest lambda */
+    double null;  /* the loss of no coefficients */
     struct lasso_solved solved[LASSO_CHAINS_MAX];
     double gap[LASSO_CHAINS_MAX]; /* when last looked at */
     struct lasso_seen seen[LASSO_PARTS_MAX];
@@ -119,7 +145,7 @@ struct lasso_entry {
 struct lasso_view {
     struct lasso_chain *head;
     double *b, *u, *z;
-    uint8_t *in;
+    uint8_t *in, *group;
 };
 size_t lasso_chain_size(uint32_t rows, uint32_t columns);
 struct lasso_view lasso_view_of(void *state, uint32_t rows, uint32_t columns);
@@ -128,10 +154,44 @@ struct lasso_view lasso_view_of(void *state, uint32_t rows, uint32_t columns);
 struct num_lasso lasso_problem(const struct lasso_data *data, const struct lasso_options *o,
                                uint32_t chain);
 
+/* What a task of a chain has. */
+struct lasso_desk {
+    shoal_task *task;
+    const struct lasso_options *o;
+    const struct lasso_data *data;
+    const struct num_lasso_ops *ops;
+    struct lasso_arg arg;
+    struct num_lasso p;
+    float *weight; /* of a fold's chain */
+};
+/* Solves for a set from the chain's point; b goes back into its state. */
+shoal_status lasso_solve_set(struct lasso_desk *d, const struct lasso_view *v,
+                             struct num_lasso_set *set, struct lasso_solved *result);
+void lasso_judge(const struct lasso_desk *d, uint32_t chain, const double *z,
+                 struct lasso_solved *out);
+
+/* ---- lasso_groups.c ---- */
+
+/* Bytes of a group's state, of the tables `set` and `joint`. */
+size_t lasso_hand_size(const struct lasso_data *data);
+size_t lasso_set_size(const struct lasso_data *data);
+size_t lasso_joint_size(const struct lasso_data *data);
+/* Tasks. Whether a set is worth cutting, and the cut: result->groups. */
+shoal_status lasso_cut(const struct lasso_desk *d, const struct lasso_view *v,
+                       const struct num_lasso_set *set, struct lasso_solved *result);
+shoal_status lasso_run_epoch(struct lasso_desk *d, uint32_t group);
+shoal_status lasso_run_look(struct lasso_desk *d, uint32_t group);
+shoal_status lasso_run_take(struct lasso_desk *d, struct lasso_solved *result);
+/* The driver: what is to be done first, and after a clock of groups; what the next clock is for. */
+enum lasso_fn lasso_groups_begin(shoal_driver *driver, struct lasso_arg *arg);
+enum lasso_fn lasso_groups_next(shoal_driver *driver, struct lasso_arg *arg);
+
+shoal_status lasso_tell(shoal_driver *driver, shoal_err *err);
 shoal_status lasso_plan(shoal_driver *driver, shoal_err *err);
 shoal_status lasso_run(shoal_task *task, shoal_err *err);
 shoal_status lasso_save(shoal_driver *driver, shoal_model *model, shoal_err *err);
 shoal_status lasso_score(shoal_score *score, shoal_err *err);
+shoal_status lasso_report(shoal_driver *driver, shoal_err *err); /* lasso_page.c */
 
 /* In models. */
 struct lasso_shape {

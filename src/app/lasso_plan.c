@@ -1,8 +1,8 @@
 /* lasso_plan.c - rows with targets become the table of columns, executors' states and tables.
  *
  * The matrix is turned, and kept dense where more than half of it is not 0. With an intercept the
- * mean is taken off squared targets, so that floats hold what is left. A constant column never gets a
- * coefficient, and equal ones share one (num/lasso.c). Folds are dealt out at random by the
+ * mean is taken off squared targets, so that floats hold what is left. A column that is constant but for
+ * rounding counts as one of zeros, and equal ones share one coefficient (num/lasso.c). Folds are dealt out at random by the
  * job's seed. Ranges of columns to scan have as many entries each, enough for a millisecond. While
  * planning, memory holds what was read and the table. */
 #include "app/lasso.h"
@@ -12,8 +12,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { ALIGN = 64, PART_ENTRIES = 1 << 18, PATH_SHARE = 2 };
+enum { ALIGN = 64, PART_ENTRIES = 1 << 18, PATH_SHARE = 2, GROUPS = 4, SET_MIN = 4096 };
+static const uint64_t CUT_MIN =
+    1 << 20; /* entries in an epoch that are worth a clock of their own */
 static const double VALUE_MAX = 1e15;
+static const double CONSTANT = 1e-6; /* deviation against the mean; floats are rounded by 6e-8 */
 
 struct planning {
     shoal_driver *driver;
@@ -104,6 +107,21 @@ static shoal_status make_table(const struct planning *p, const char *name, uint6
     return shoal_driver_table(p->driver, &table, err);
 }
 
+/* Into how many groups working sets are cut. Folds are at work beside each other as it is. */
+static void plan_groups(struct planning *p)
+{
+    struct lasso_data *h = &p->head;
+    bool can =
+        p->o->loss == NUM_LASSO_SQUARED && p->o->folds == 0 && p->o->schedule == NUM_LASSO_PRIORITY;
+
+    h->groups = p->o->groups > 0 ? (uint32_t)p->o->groups : GROUPS;
+    h->cut_min = p->o->groups > 0 ? 1 : CUT_MIN;
+    if (!can || (p->o->groups == 0 && h->parts < GROUPS))
+        h->groups = 1;
+    h->set_max = h->rows > SET_MIN ? h->rows : SET_MIN;
+    h->set_max = h->set_max < h->columns ? h->set_max : h->columns;
+}
+
 static shoal_status make_data(struct planning *p, shoal_err *err)
 {
     const struct num_csr *x = &p->svm->x;
@@ -111,8 +129,6 @@ static shoal_status make_data(struct planning *p, shoal_err *err)
     uint64_t size = (sizeof *h + ALIGN - 1) / ALIGN * ALIGN, all = x->rows * x->columns;
     bool dense = p->svm->entries > all / 2;
 
-    h->rows = (uint32_t)x->rows;
-    h->columns = x->columns;
     h->entries = p->svm->entries;
     h->loss = p->o->loss;
     h->intercept = p->o->intercept;
@@ -159,26 +175,60 @@ static void turn_matrix(struct planning *p)
         }
 }
 
-/* Divides each column by its standard deviation; one that has none stays as it is. */
+/* Where the values of a column are in the table. */
+static float *column_of(const struct planning *p, uint32_t column, uint64_t *out_count)
+{
+    const uint64_t *start = part(p, p->data->start_at);
+    float *value = part(p, p->data->value_at);
+
+    *out_count = p->data->rows;
+    if (p->data->index_at == 0)
+        return value + (uint64_t)column * p->data->rows;
+    *out_count = start[column + 1] - start[column];
+    return value + start[column];
+}
+
+/* Mean and standard deviation over all rows, in two passes: what is lost to rounding is little. */
+static double deviation(const float *value, uint64_t count, double rows, double *out_mean)
+{
+    double sum = 0, square = 0, mean;
+
+    for (uint64_t e = 0; e < count; e++)
+        sum += (double)value[e];
+    mean = sum / rows;
+    for (uint64_t e = 0; e < count; e++)
+        square += ((double)value[e] - mean) * ((double)value[e] - mean);
+    square += (rows - (double)count) * mean * mean;
+    *out_mean = mean;
+    return sqrt(square / rows);
+}
+
+/* With an intercept a constant column says nothing, and what its rounding seems to say is noise. */
+static void drop_constants(struct planning *p)
+{
+    for (uint32_t j = 0; p->o->intercept && j < p->data->columns; j++) {
+        uint64_t count;
+        float *value = column_of(p, j, &count);
+        double mean, sd = deviation(value, count, p->data->rows, &mean);
+        if (sd <= CONSTANT * fabs(mean))
+            memset(value, 0, count * sizeof *value);
+    }
+}
+
+/* Divides each column by its standard deviation, without an intercept by its root mean square; one
+ * that has none stays as it is. */
 static void scale_columns(struct planning *p)
 {
-    struct num_lasso problem = lasso_problem(p->data, p->o, 0);
-    const struct num_lasso_ops *ops = num_lasso_ops_find(1);
-    float *value = part(p, p->data->value_at), *scale = part(p, p->data->scale_at);
-    double n = p->data->rows;
+    float *scale = part(p, p->data->scale_at);
 
     for (uint32_t j = 0; j < p->data->columns; j++) {
-        double sums[2], mean, sd;
-        ops->sums(&problem.x, j, NULL, sums);
-        mean = p->o->intercept ? sums[0] / n : 0;
-        sd = sqrt(fmax(sums[1] / n - mean * mean, 0));
-        scale[j] = sd > 1e-7 * fabs(mean) && sd > 0 ? (float)sd : 1;
-        uint64_t from = (uint64_t)j * p->data->rows, end = from + p->data->rows;
-        if (problem.x.index != NULL) {
-            from = problem.x.start[j];
-            end = problem.x.start[j + 1];
-        }
-        for (uint64_t e = from; e < end; e++)
+        uint64_t count;
+        float *value = column_of(p, j, &count);
+        double mean, sd = deviation(value, count, p->data->rows, &mean);
+        if (!p->o->intercept)
+            sd = sqrt(sd * sd + mean * mean);
+        scale[j] = sd > 0 ? (float)sd : 1;
+        for (uint64_t e = 0; e < count; e++)
             value[e] /= scale[j];
     }
 }
@@ -255,15 +305,29 @@ static void cut_parts(struct planning *p)
     h->part_first[next] = p->svm->x.columns;
 }
 
+/* Executors that scan or visit groups. */
+static uint32_t hands_of(const struct lasso_data *h)
+{
+    return h->groups > h->parts ? h->groups : h->parts;
+}
+
+/* Of the hand's scan and of its group. */
+static size_t hand_size(const struct lasso_data *h, uint32_t hand)
+{
+    size_t size = 0, group = h->groups > 1 && hand < h->groups ? lasso_hand_size(h) : 0;
+
+    if (hand < h->parts)
+        size = (h->part_first[hand + 1] - h->part_first[hand]) * (size_t)h->chains * sizeof(float);
+    return size > group ? size : group;
+}
+
 static shoal_status make_states(struct planning *p, shoal_err *err)
 {
     const struct lasso_data *h = p->data;
 
-    for (uint32_t e = 0; e < h->chains + h->parts; e++) {
-        size_t size = lasso_chain_size(h->rows, h->columns);
-        if (e >= h->chains)
-            size = (h->part_first[e - h->chains + 1] - h->part_first[e - h->chains]) *
-                   (size_t)h->chains * sizeof(float);
+    for (uint32_t e = 0; e < h->chains + hands_of(h); e++) {
+        size_t size =
+            e < h->chains ? lasso_chain_size(h->rows, h->columns) : hand_size(h, e - h->chains);
         if (shoal_driver_executor_state(p->driver, e, size) == NULL)
             return base_err_nomem(err, "making states");
     }
@@ -280,6 +344,7 @@ static shoal_status make_tables(struct planning *p, shoal_err *err)
         each = (uint64_t)h->rows * PATH_SHARE; /* a minimum of the lasso has at most `rows` */
     *d = (struct lasso_driver){.chains = h->chains,
                                .parts = h->parts,
+                               .hands = hands_of(h),
                                .rows = h->rows,
                                .columns = h->columns,
                                .lambdas = (uint32_t)p->o->lambdas,
@@ -291,6 +356,10 @@ static shoal_status make_tables(struct planning *p, shoal_err *err)
         st = make_table(p, "gradient", (uint64_t)h->chains * h->columns * sizeof(float), err);
     if (st == SHOAL_OK)
         st = make_table(p, "path", d->path_max * sizeof(struct lasso_entry), err);
+    if (st == SHOAL_OK && h->groups > 1)
+        st = make_table(p, "set", lasso_set_size(h), err);
+    if (st == SHOAL_OK && h->groups > 1)
+        st = make_table(p, "joint", lasso_joint_size(h), err);
     return st;
 }
 
@@ -301,12 +370,16 @@ static shoal_status plan_columns(struct planning *p, shoal_err *err)
     for (uint64_t e = 0; e < p->svm->entries; e++)
         p->count[p->svm->x.index[e]]++;
     cut_parts(p);
-    st = shoal_driver_executors(p->driver, (uint32_t)p->o->folds + 1 + p->head.parts, err);
+    p->head.rows = (uint32_t)p->svm->x.rows;
+    p->head.columns = p->svm->x.columns;
+    plan_groups(p);
+    st = shoal_driver_executors(p->driver, (uint32_t)p->o->folds + 1 + hands_of(&p->head), err);
     if (st == SHOAL_OK)
         st = make_data(p, err);
     if (st != SHOAL_OK)
         return st;
     turn_matrix(p);
+    drop_constants(p);
     if (p->o->scale)
         scale_columns(p);
     fill_targets(p);

@@ -11,7 +11,8 @@ enum { LANES_ANY = 1 << 20, ROUNDS_MAX = 20000 };
 
 size_t lasso_chain_size(uint32_t rows, uint32_t columns)
 {
-    return sizeof(struct lasso_chain) + (columns + 2 * (size_t)rows) * sizeof(double) + columns;
+    return sizeof(struct lasso_chain) + (columns + 2 * (size_t)rows) * sizeof(double) +
+           2 * (size_t)columns;
 }
 
 struct lasso_view lasso_view_of(void *state, uint32_t rows, uint32_t columns)
@@ -22,6 +23,7 @@ struct lasso_view lasso_view_of(void *state, uint32_t rows, uint32_t columns)
     v.u = v.b + columns;
     v.z = v.u + rows;
     v.in = (uint8_t *)(v.z + rows);
+    v.group = v.in + columns;
     return v;
 }
 
@@ -49,19 +51,8 @@ struct num_lasso lasso_problem(const struct lasso_data *data, const struct lasso
                               .lambda = 1};
 }
 
-/* What every task has. */
-struct desk {
-    shoal_task *task;
-    const struct lasso_options *o;
-    const struct lasso_data *data;
-    const struct num_lasso_ops *ops;
-    struct lasso_arg arg;
-    struct num_lasso p;
-    float *weight; /* of a fold's chain */
-};
-
 /* Rows of the chain's own fold have no weight. */
-static bool weigh(struct desk *d, uint32_t chain)
+static bool weigh(struct lasso_desk *d, uint32_t chain)
 {
     const uint8_t *fold = at(d->data, d->data->fold_at);
 
@@ -75,7 +66,8 @@ static bool weigh(struct desk *d, uint32_t chain)
 }
 
 /* Mean losses of rows that the chain sees and of those it does not. */
-static void judge(const struct desk *d, uint32_t chain, const double *z, struct lasso_solved *out)
+void lasso_judge(const struct lasso_desk *d, uint32_t chain, const double *z,
+                 struct lasso_solved *out)
 {
     const uint8_t *fold = at(d->data, d->data->fold_at);
     double seen = 0, held = 0, others = (double)d->data->rows - d->p.total;
@@ -93,7 +85,7 @@ static void judge(const struct desk *d, uint32_t chain, const double *z, struct 
     out->held = others > 0 ? held / others : 0;
 }
 
-static void run_begin(struct desk *d, uint32_t chain)
+static void run_begin(struct lasso_desk *d, uint32_t chain)
 {
     struct lasso_view v =
         lasso_view_of(shoal_task_new_state(d->task, true), d->data->rows, d->data->columns);
@@ -101,15 +93,16 @@ static void run_begin(struct desk *d, uint32_t chain)
     struct lasso_solved result = {0};
 
     num_lasso_begin(&d->p, &point);
+    memset(v.group, NUM_LASSO_NO_GROUP, d->data->columns);
     v.head->intercept = point.intercept;
-    judge(d, chain, v.z, &result);
+    lasso_judge(d, chain, v.z, &result);
     result.objective = result.loss;
     shoal_task_result(d->task, &result, sizeof result);
 }
 
 /* The strong rule for a lambda that is new, else those that break the conditions of a minimum; how
  * many are in. */
-static uint32_t widen(const struct desk *d, uint32_t chain, const struct lasso_view *v)
+static uint32_t widen(const struct lasso_desk *d, uint32_t chain, const struct lasso_view *v)
 {
     const float *g = shoal_task_rows(d->task, LASSO_GRADIENT) + (size_t)chain * d->data->columns;
     double rule = d->arg.round > 0 ? d->arg.lambda : 2 * d->arg.lambda - d->arg.before;
@@ -123,8 +116,8 @@ static uint32_t widen(const struct desk *d, uint32_t chain, const struct lasso_v
     return count;
 }
 
-static void solve_set(struct desk *d, const struct lasso_view *v, struct num_lasso_set *set,
-                      uint32_t *column, struct lasso_solved *result, shoal_status *st)
+shoal_status lasso_solve_set(struct lasso_desk *d, const struct lasso_view *v,
+                             struct num_lasso_set *set, struct lasso_solved *result)
 {
     struct num_lasso_point point = {.u = v->u, .z = v->z, .intercept = v->head->intercept};
     struct num_lasso_effort effort = {.tol = d->o->tol / 2,
@@ -132,46 +125,65 @@ static void solve_set(struct desk *d, const struct lasso_view *v, struct num_las
                                       .schedule = (enum num_lasso_schedule)d->o->schedule,
                                       .seed = shoal_task_random(d->task)};
     struct num_lasso_work work = {0};
-    uint32_t at = 0;
+    shoal_status st = num_lasso_solve(&base_alloc_libc, d->ops, &d->p, &effort, set, &point, &work);
 
-    for (uint32_t j = 0; j < d->data->columns; j++)
-        if (v->in[j]) {
-            set->b[at] = v->b[j];
-            column[at++] = j;
-        }
-    *st = num_lasso_solve(&base_alloc_libc, d->ops, &d->p, &effort, set, &point, &work);
     for (uint32_t i = 0; i < set->count; i++) {
-        v->b[column[i]] = set->b[i];
+        v->b[set->column[i]] = set->b[i];
         result->nonzero += set->b[i] != 0;
     }
     v->head->intercept = point.intercept;
     result->updates = work.updates;
     result->set = set->count;
     result->objective = num_lasso_objective(&d->p, set, &point);
+    return st;
 }
 
-static shoal_status run_solve(struct desk *d, uint32_t chain, shoal_err *err)
+static void list_set(const struct lasso_desk *d, const struct lasso_view *v, uint32_t *column,
+                     double *b)
+{
+    uint32_t at = 0;
+
+    for (uint32_t j = 0; j < d->data->columns; j++)
+        if (v->in[j]) {
+            b[at] = v->b[j];
+            column[at++] = j;
+        }
+}
+
+static shoal_status run_solve(struct lasso_desk *d, uint32_t chain, shoal_err *err)
 {
     struct lasso_view v =
         lasso_view_of(shoal_task_new_state(d->task, true), d->data->rows, d->data->columns);
     uint32_t count = widen(d, chain, &v);
     uint32_t *column = base_calloc(&base_alloc_libc, count + 1, sizeof *column);
     struct num_lasso_set set = {count, column, NULL};
-    struct lasso_solved result = {0};
+    struct lasso_solved result = {.groups = 1};
     shoal_status st = SHOAL_E_NOMEM;
 
     set.b = base_calloc(&base_alloc_libc, count + 1, sizeof *set.b);
-    d->p.lambda = d->arg.lambda;
-    if (column != NULL && set.b != NULL)
-        solve_set(d, &v, &set, column, &result, &st);
-    judge(d, chain, v.z, &result);
+    if (column != NULL && set.b != NULL) {
+        list_set(d, &v, column, set.b);
+        st = lasso_cut(d, &v, &set, &result);
+        if (st == SHOAL_OK && result.groups == 1)
+            st = lasso_solve_set(d, &v, &set, &result);
+    }
+    lasso_judge(d, chain, v.z, &result);
     base_free(&base_alloc_libc, column);
     base_free(&base_alloc_libc, set.b);
     shoal_task_result(d->task, &result, sizeof result);
     return st == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "solving for a working set");
 }
 
-static void run_scan(struct desk *d, uint32_t which)
+static shoal_status run_take(struct lasso_desk *d, shoal_err *err)
+{
+    struct lasso_solved result = {.groups = 1};
+    shoal_status st = lasso_run_take(d, &result);
+
+    shoal_task_result(d->task, &result, sizeof result);
+    return st == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "solving for a working set");
+}
+
+static void run_scan(struct lasso_desk *d, uint32_t which)
 {
     float *found = shoal_task_new_state(d->task, true);
     const double *u = (const void *)shoal_task_rows(d->task, LASSO_SLOPE);
@@ -195,10 +207,10 @@ shoal_status lasso_run(shoal_task *task, shoal_err *err)
 {
     size_t arg_size;
     const void *arg = shoal_task_arg(task, &arg_size);
-    struct desk d = {.task = task,
-                     .o = shoal_task_options(task),
-                     .data = (const void *)shoal_task_rows(task, LASSO_DATA),
-                     .ops = num_lasso_ops_find(LANES_ANY)};
+    struct lasso_desk d = {.task = task,
+                           .o = shoal_task_options(task),
+                           .data = (const void *)shoal_task_rows(task, LASSO_DATA),
+                           .ops = num_lasso_ops_find(LANES_ANY)};
     uint32_t executor = shoal_task_executor(task), fn = shoal_task_fn(task);
     shoal_status st = SHOAL_OK;
 
@@ -206,17 +218,24 @@ shoal_status lasso_run(shoal_task *task, shoal_err *err)
         return SHOAL_OK;
     if (arg_size == sizeof d.arg)
         memcpy(&d.arg, arg, sizeof d.arg);
-    d.p = lasso_problem(d.data, d.o, fn == LASSO_SCAN ? 0 : executor);
-    if (fn == LASSO_SCAN) {
+    d.p = lasso_problem(d.data, d.o, executor < d.data->chains ? executor : 0);
+    d.p.lambda = d.arg.lambda;
+    if (fn == LASSO_SCAN)
         run_scan(&d, executor - d.data->chains);
+    else if (fn == LASSO_EPOCH)
+        st = lasso_run_epoch(&d, executor - d.data->chains);
+    else if (fn == LASSO_LOOK)
+        st = lasso_run_look(&d, executor - d.data->chains);
+    if (st != SHOAL_OK)
+        return base_err_nomem(err, "visiting a group");
+    if (executor >= d.data->chains)
         return SHOAL_OK;
-    }
     if (!weigh(&d, executor))
         return base_err_nomem(err, "weighing rows");
     if (fn == LASSO_BEGIN)
         run_begin(&d, executor);
     else
-        st = run_solve(&d, executor, err);
+        st = fn == LASSO_TAKE ? run_take(&d, err) : run_solve(&d, executor, err);
     base_free(&base_alloc_libc, d.weight);
     return st;
 }

@@ -7,7 +7,8 @@
  * topics, and sees to it that they are those of all tokens, no more and no less.
  *
  * The value reported is minus the log of the probability of words and topics together, per token: the
- * likelihood that samplers of topics are compared by, with its sign turned.
+ * likelihood that samplers of topics are compared by, with its sign turned. With `holdout` the
+ * perplexity of documents that are not trained on goes with it.
  *
  * Tests: tests/unit/app/test_lda.c, tests/cli/test_train_lda.py. */
 #include "app/lda.h"
@@ -19,19 +20,22 @@
 #include <string.h>
 
 static const shoal_opt OPTS[] = {
-    {"topics", SHOAL_OPT_U64, "100", "how many", 2, 1e6, NULL,
-     offsetof(struct lda_options, topics)},
+    {"topics", SHOAL_OPT_U64, NULL, "how many [100, or as many as the model in from has]", 2, 1e6,
+     NULL, offsetof(struct lda_options, topics)},
     {"iterations", SHOAL_OPT_U64, "100", "passes over all tokens", 1, 1e6, NULL,
      offsetof(struct lda_options, iterations)},
-    {"alpha", SHOAL_OPT_F64, "0", "prior of each topic in a document; 0: 50 by topics", 0, 1e6,
-     NULL, offsetof(struct lda_options, alpha)},
+    {"alpha", SHOAL_OPT_F64, "0", "prior of each topic in a document; 0: 50 / topics", 0, 1e6, NULL,
+     offsetof(struct lda_options, alpha)},
     {"beta", SHOAL_OPT_F64, "0.01", "prior of each word in a topic", 1e-6, 1e6, NULL,
      offsetof(struct lda_options, beta)},
     {"evaluate", SHOAL_OPT_U64, "10", "iterations between two values; 0: only the last", 0, 1e6,
      NULL, offsetof(struct lda_options, evaluate)},
+    {"holdout", SHOAL_OPT_F64, "0",
+     "share of documents not to train on but to judge by, 512 documents at most", 0, 0.5, NULL,
+     offsetof(struct lda_options, holdout)},
     {"optimise", SHOAL_OPT_U64, "0",
-     "iterations between two steps towards priors of topics that suit the corpus; 0: they stay", 0,
-     1e6, NULL, offsetof(struct lda_options, optimise)},
+     "iterations between two steps towards priors that suit the corpus; 0: they stay", 0, 1e6, NULL,
+     offsetof(struct lda_options, optimise)},
     {"from", SHOAL_OPT_STR, NULL, "model whose topics to begin with, to go on with more documents",
      0, 0, NULL, offsetof(struct lda_options, from)},
     {"executors", SHOAL_OPT_U64, "0",
@@ -39,22 +43,23 @@ static const shoal_opt OPTS[] = {
      LDA_EXECUTORS_MAX, NULL, offsetof(struct lda_options, executors)},
     {"format", SHOAL_OPT_CHOICE, "auto", "of the corpus", 0, 0, data_corpus_format_names,
      offsetof(struct lda_options, format)},
-    {"vocab", SHOAL_OPT_STR, NULL, "file with the names of words, a line each", 0, 0, NULL,
+    {"vocab", SHOAL_OPT_STR, NULL,
+     "file with the names of words, one a line; of text: the words to keep", 0, 0, NULL,
      offsetof(struct lda_options, vocab)},
     {"stop_words", SHOAL_OPT_STR, NULL,
-     "words of text to leave out: english, none, or a file with one a line", 0, 0, NULL,
+     "words to leave out: 'english', 'none' or a file of them; english for text", 0, 0, NULL,
      offsetof(struct lda_options, stop_words)},
     {"min_count", SHOAL_OPT_U64, "0", "leave out words that occur less often in all", 0, 1e15, NULL,
      offsetof(struct lda_options, min_count)},
-    {"max_share", SHOAL_OPT_F64, "1", "leave out words of more than this share of documents", 0, 1,
-     NULL, offsetof(struct lda_options, max_share)},
-    {"min_length", SHOAL_OPT_U64, "2", "of a word of text, in characters", 1, 100, NULL,
+    {"max_share", SHOAL_OPT_F64, "1", "leave out words in more than this share of documents", 1e-9,
+     1, NULL, offsetof(struct lda_options, max_share)},
+    {"min_length", SHOAL_OPT_U64, "2", "of a word of text, in characters", 1, 255, NULL,
      offsetof(struct lda_options, min_length)},
 };
 
-double lda_alpha(const struct lda_options *options)
+double lda_alpha(const struct lda_options *options, uint32_t topics)
 {
-    return options->alpha > 0 ? options->alpha : 50.0 / (double)options->topics;
+    return options->alpha > 0 ? options->alpha : 50.0 / topics;
 }
 
 /* ---- between two clocks ---- */
@@ -62,15 +67,14 @@ double lda_alpha(const struct lda_options *options)
 /* c_k from the table, brought into order there. SHOAL_E_INTERNAL: they are not those of all tokens. */
 static shoal_status take_counts(shoal_driver *driver, int64_t *c, shoal_err *err)
 {
-    const struct lda_options *o = shoal_driver_options(driver);
     const struct lda_driver *d = shoal_driver_state(driver);
     float *count = shoal_driver_rows(driver, LDA_COUNT);
     int64_t sum = 0;
 
-    for (uint64_t k = 0; k < o->topics; k++, count += 2) {
+    for (uint32_t k = 0; k < d->topics; k++, count += 2) {
         c[k] = (int64_t)count[0] * LDA_UNIT + (int64_t)count[1];
         if (c[k] < 0)
-            return base_err(err, SHOAL_E_INTERNAL, "topic %" PRIu64 " has %" PRId64 " tokens", k,
+            return base_err(err, SHOAL_E_INTERNAL, "topic %" PRIu32 " has %" PRId64 " tokens", k,
                             c[k]);
         lda_count_put(count, c[k]);
         sum += c[k];
@@ -82,20 +86,22 @@ static shoal_status take_counts(shoal_driver *driver, int64_t *c, shoal_err *err
     return SHOAL_OK;
 }
 
+/* After a pass, or a clock that counted words for their prior. */
 static shoal_status count_topics(shoal_driver *driver, shoal_err *err)
 {
-    const struct lda_options *o = shoal_driver_options(driver);
     struct lda_driver *d = shoal_driver_state(driver);
     const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
-    int64_t *c = base_calloc(alloc, o->topics, sizeof *c);
-    double beta_sum = o->beta * (double)d->words;
+    int64_t *c = base_calloc(alloc, d->topics, sizeof *c);
 
     if (c == NULL)
         return base_err_nomem(err, "counting topics");
     shoal_status st = take_counts(driver, c, err);
+    if (st == SHOAL_OK && d->fn == LDA_PRIORS_WORDS)
+        st = lda_prior_step_words(driver, c, err);
     if (st == SHOAL_OK) {
-        num_lda_inverse((uint32_t)o->topics, c, beta_sum, shoal_driver_rows(driver, LDA_INVERSE));
-        d->likelihood = num_lda_likelihood_topics((uint32_t)o->topics, c, beta_sum);
+        double beta_sum = lda_beta(driver) * (double)d->words;
+        num_lda_inverse(d->topics, c, beta_sum, shoal_driver_rows(driver, LDA_INVERSE));
+        d->likelihood = num_lda_likelihood_topics(d->topics, c, beta_sum);
     }
     base_free(alloc, c);
     return st;
@@ -106,11 +112,12 @@ static shoal_status count_topics(shoal_driver *driver, shoal_err *err)
 static shoal_status dispatch(shoal_driver *driver, shoal_err *err)
 {
     struct lda_driver *d = shoal_driver_state(driver);
-    bool column = d->fn == LDA_WORDS || d->fn == LDA_JUDGE_WORDS;
+    bool column = lda_is_of_words(d->fn);
     shoal_status st = SHOAL_OK;
 
     for (uint32_t e = 0; e < d->executors && st == SHOAL_OK; e++) {
-        shoal_dispatch task = {.executor = e,
+        shoal_dispatch task = {.struct_size = sizeof task,
+                               .executor = e,
                                .fn = d->fn,
                                .clock = d->clock,
                                .ends_clock = true,
@@ -120,7 +127,8 @@ static shoal_status dispatch(shoal_driver *driver, shoal_err *err)
                                .hold_count = d->executors,
                                .hold_step = column ? d->executors : 1,
                                .hold_whole = d->fn <= LDA_DOCUMENTS,
-                               .unread = 1U << LDA_COUNT | 1U << LDA_KEPT | 1U << LDA_HISTOGRAM};
+                               .unread = 1U << LDA_COUNT | 1U << LDA_KEPT | 1U << LDA_HISTOGRAM |
+                                         1U << LDA_PAIRS};
         st = shoal_driver_dispatch(driver, &task, err);
     }
     return st;
@@ -139,7 +147,8 @@ static enum lda_fn next_fn(const struct lda_driver *d, const struct lda_options 
         if (o->optimise > 0 && d->iterations % o->optimise == 0)
             return LDA_PRIORS;
         return is_judged(o, d->iterations) ? LDA_JUDGE_WORDS : LDA_WORDS;
-    case LDA_PRIORS: return is_judged(o, d->iterations) ? LDA_JUDGE_WORDS : LDA_WORDS;
+    case LDA_PRIORS: return LDA_PRIORS_WORDS;
+    case LDA_PRIORS_WORDS: return is_judged(o, d->iterations) ? LDA_JUDGE_WORDS : LDA_WORDS;
     case LDA_JUDGE_WORDS: return LDA_JUDGE_DOCUMENTS;
     case LDA_START:
     case LDA_JUDGE_DOCUMENTS: break;
@@ -147,13 +156,30 @@ static enum lda_fn next_fn(const struct lda_driver *d, const struct lda_options 
     return LDA_WORDS;
 }
 
+/* The model of the last evaluation is kept for who saves it. */
+static shoal_status report(shoal_driver *driver, shoal_err *err)
+{
+    const struct lda_options *o = shoal_driver_options(driver);
+    const struct lda_driver *d = shoal_driver_state(driver);
+    shoal_status st = o->holdout > 0 ? lda_held_judge(driver, err) : SHOAL_OK;
+
+    shoal_driver_report(driver, -d->likelihood / (double)d->tokens,
+                        (double)d->iterations / (double)o->iterations, 0);
+    if (d->iterations == o->iterations)
+        shoal_driver_finish(driver);
+    else
+        lda_model_drop(driver);
+    return st;
+}
+
 static shoal_status close_clock(shoal_driver *driver, shoal_err *err)
 {
     const struct lda_options *o = shoal_driver_options(driver);
     struct lda_driver *d = shoal_driver_state(driver);
-    shoal_status st = d->fn <= LDA_DOCUMENTS ? count_topics(driver, err)
-                      : d->fn == LDA_PRIORS  ? lda_prior_step(driver, err)
-                                             : SHOAL_OK;
+    shoal_status st = d->fn <= LDA_DOCUMENTS || d->fn == LDA_PRIORS_WORDS
+                          ? count_topics(driver, err)
+                      : d->fn == LDA_PRIORS ? lda_prior_step(driver, err)
+                                            : SHOAL_OK;
 
     if (st != SHOAL_OK)
         return st;
@@ -161,12 +187,10 @@ static shoal_status close_clock(shoal_driver *driver, shoal_err *err)
     for (uint32_t e = 0; e < d->executors; e++)
         d->likelihood += d->part[e];
     memset(d->part, 0, sizeof d->part);
-    if (d->fn == LDA_JUDGE_DOCUMENTS)
-        shoal_driver_report(driver, -d->likelihood / (double)d->tokens,
-                            (double)d->iterations / (double)o->iterations, 0);
-    if (d->fn == LDA_JUDGE_DOCUMENTS && d->iterations == o->iterations) {
-        shoal_driver_finish(driver);
-        return SHOAL_OK;
+    if (d->fn == LDA_JUDGE_DOCUMENTS) {
+        st = report(driver, err);
+        if (st != SHOAL_OK || d->iterations == o->iterations)
+            return st;
     }
     d->fn = next_fn(d, o);
     d->clock++;
@@ -219,4 +243,6 @@ const shoal_app app_lda = {.struct_size = sizeof app_lda,
                            .run = lda_run,
                            .save = lda_save,
                            .score = lda_score,
-                           .tell = lda_tell};
+                           .tell = lda_tell,
+                           .report = lda_report,
+                           .held_out = "perplexity"};

@@ -18,7 +18,7 @@ struct seeding {
     const struct data_corpus *corpus;
     const uint32_t *slot_word;
     struct num_lda_model model;
-    struct data_ids names;
+    const struct data_ids *names;
     struct base_rand rand;
     uint32_t executors;
     void **place;         /* (strip_max): where the records of a strip's tokens are */
@@ -32,10 +32,12 @@ static uint32_t find_word(const struct seeding *s, uint32_t word)
     char buf[DATA_ID_BUF];
     size_t size;
 
-    if (s->names.count == 0)
-        return word < s->model.words ? word : UINT32_MAX;
+    if (s->names->count == 0) {
+        uint32_t number = data_corpus_number(&s->corpus->names, word);
+        return number <= s->model.words ? number - 1 : UINT32_MAX;
+    }
     const char *name = data_corpus_name(&s->corpus->names, word, buf, &size);
-    uint32_t found = data_ids_find(&s->names, name, size);
+    uint32_t found = data_ids_find(s->names, name, size);
     return found != DATA_ID_NONE ? found : UINT32_MAX;
 }
 
@@ -109,24 +111,11 @@ static void seed_all(struct seeding *s, double beta_sum)
     num_lda_inverse(s->model.topics, s->count, beta_sum, shoal_driver_rows(s->driver, LDA_INVERSE));
 }
 
-static shoal_status seed(struct seeding *s, const shoal_model *model, shoal_err *err)
+static shoal_status seed(struct seeding *s, shoal_err *err)
 {
     size_t size;
     const struct lda_data *data = shoal_driver_block_read(s->driver, 0, &size);
-    shoal_status st = lda_model_load(model, &s->model, &s->names, err);
 
-    if (st == SHOAL_OK && (s->names.count > 0) != (s->corpus->names.count > 0))
-        st = base_err(err, SHOAL_E_INVAL, "words have names in %s, and are numbers in %s",
-                      s->names.count > 0 ? s->o->from : shoal_driver_path(s->driver),
-                      s->names.count > 0 ? shoal_driver_path(s->driver) : s->o->from);
-    if (st == SHOAL_OK && s->model.topics != s->o->topics) {
-        base_err(err, SHOAL_E_INVAL, "model '%s' has %u topics, not %" PRIu64, s->o->from,
-                 s->model.topics, s->o->topics);
-        base_err_hint(err, "--set topics=%u", s->model.topics);
-        st = SHOAL_E_INVAL;
-    }
-    if (st != SHOAL_OK)
-        return st;
     s->executors = data->executors;
     s->place = base_calloc(s->alloc, data->strip_max + (size_t)1, sizeof *s->place);
     s->cumulative = base_calloc(s->alloc, s->model.topics, sizeof *s->cumulative);
@@ -137,29 +126,51 @@ static shoal_status seed(struct seeding *s, const shoal_model *model, shoal_err 
     return SHOAL_OK;
 }
 
-shoal_status lda_from(shoal_driver *driver, const struct data_corpus *corpus,
+shoal_status lda_from(shoal_driver *driver, const struct num_lda_model *model,
+                      const struct data_ids *names, const struct data_corpus *corpus,
                       const uint32_t *slot_word, shoal_err *err)
 {
-    shoal_env *env = shoal_driver_env(driver);
     struct seeding s = {.driver = driver,
-                        .alloc = env_alloc(env),
+                        .alloc = env_alloc(shoal_driver_env(driver)),
                         .o = shoal_driver_options(driver),
                         .corpus = corpus,
-                        .slot_word = slot_word};
-    shoal_model *model = NULL;
-    shoal_status st = shoal_model_open(env, s.o->from, &model, err);
+                        .slot_word = slot_word,
+                        .model = *model,
+                        .names = names};
 
-    if (st == SHOAL_OK && strcmp(shoal_model_app(model), "lda") != 0)
-        st = base_err(err, SHOAL_E_INVAL, "'%s' is a model of '%s', not of lda", s.o->from,
-                      shoal_model_app(model));
+    if (data_corpus_numbered(names) != data_corpus_numbered(&corpus->names))
+        return base_err(err, SHOAL_E_INVAL, "words have names in %s, and are numbers in %s",
+                        data_corpus_numbered(names) ? shoal_driver_path(driver) : s.o->from,
+                        data_corpus_numbered(names) ? s.o->from : shoal_driver_path(driver));
     base_rand_init(&s.rand, shoal_driver_seed(driver), "topics of a model");
-    data_ids_init(&s.names, s.alloc);
-    if (st == SHOAL_OK)
-        st = seed(&s, model, err);
-    data_ids_fini(&s.names);
+    shoal_status st = seed(&s, err);
     base_free(s.alloc, s.place);
     base_free(s.alloc, s.cumulative);
     base_free(s.alloc, s.count);
-    shoal_model_free(model);
+    return st;
+}
+
+shoal_status lda_from_open(shoal_driver *driver, shoal_model **out_model, struct num_lda_model *out,
+                           struct data_ids *names, shoal_err *err)
+{
+    const struct lda_options *o = shoal_driver_options(driver);
+    shoal_model *model = NULL;
+    shoal_status st = shoal_model_open(shoal_driver_env(driver), o->from, &model, err);
+
+    if (st == SHOAL_OK && strcmp(shoal_model_app(model), "lda") != 0)
+        st = base_err(err, SHOAL_E_INVAL, "'%s' is a model of '%s', not of lda", o->from,
+                      shoal_model_app(model));
+    if (st == SHOAL_OK)
+        st = lda_model_load(model, out, names, err);
+    if (st == SHOAL_OK && o->topics > 0 && out->topics != o->topics) {
+        base_err(err, SHOAL_E_INVAL, "model '%s' has %u topics, not %" PRIu64, o->from, out->topics,
+                 o->topics);
+        base_err_hint(err, "leave topics away, or --set topics=%u", out->topics);
+        st = SHOAL_E_INVAL;
+    }
+    if (st == SHOAL_OK)
+        *out_model = model;
+    else
+        shoal_model_free(model);
     return st;
 }

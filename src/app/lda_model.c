@@ -12,7 +12,6 @@
 
 #include "base/err.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "models are written as they lie");
@@ -25,200 +24,45 @@ struct model_shape {
     double beta;
 };
 
-/* ---- counting ---- */
-
-/* A pass over the records of all tokens, word by word. */
-struct counting {
-    shoal_driver *driver;
-    uint32_t topics, executors;
-    const uint32_t *slot_word;
-    uint32_t *strip_topic;         /* (strip_max): topics of a strip's tokens, as they lie */
-    uint32_t *times, *topics_seen; /* (topics): of a word; times is 0 between words */
-};
-
-static int by_value(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void gather_topics(const struct counting *c, const struct lda_data *data, uint32_t executor,
-                          uint32_t strip)
-{
-    uint32_t pieces, n = 0;
-    const struct lda_piece *piece = lda_pieces_of(data, NUM_LDA_WORDS, strip, &pieces);
-
-    for (uint32_t i = 0; i < pieces; i++) {
-        const void *records = shoal_driver_shard_read(
-            c->driver, LDA_RECORD, piece[i].hold * c->executors + executor, NULL, NULL);
-        for (uint32_t t = 0; t < piece[i].tokens; t++)
-            c->strip_topic[n++] = num_lda_part(c->topics, records, piece[i].at + (uint64_t)t, 0);
-    }
-}
-
-/* The topics of one word; returns how many. */
-static uint32_t count_word(const struct counting *c, const struct num_lda_strip *strip,
-                           uint32_t segment)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = strip->start[segment]; i < strip->start[segment + 1]; i++) {
-        uint32_t topic = c->strip_topic[num_lda_place(strip, i)];
-        if (c->times[topic]++ == 0)
-            c->topics_seen[count++] = topic;
-    }
-    return count;
-}
-
-/* Takes the topics of a word that was counted: into `out` from its start on, or, without `topic`
- * there, only how many they are. */
-static void take_word(const struct counting *c, uint32_t word, uint32_t count,
-                      struct lda_counts *out)
-{
-    if (out->topic == NULL)
-        out->start[word + 1] = count;
-    else
-        qsort(c->topics_seen, count, sizeof *c->topics_seen, by_value);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t topic = c->topics_seen[i];
-        if (out->topic != NULL) {
-            out->topic[out->start[word] + i] = topic;
-            out->count[out->start[word] + i] = c->times[topic];
-            out->total[topic] += c->times[topic];
-        }
-        c->times[topic] = 0;
-    }
-}
-
-static void count_words(const struct counting *c, struct lda_counts *out)
-{
-    size_t size;
-
-    for (uint32_t e = 0; e < c->executors; e++) {
-        const struct lda_data *data = shoal_driver_block_read(c->driver, e, &size);
-        for (uint32_t s = 0; s < data->strips[NUM_LDA_WORDS]; s++) {
-            struct num_lda_strip strip = lda_strip_of(data, NUM_LDA_WORDS, s);
-            gather_topics(c, data, e, s);
-            for (uint32_t i = 0; i < strip.segments; i++)
-                take_word(c, c->slot_word[strip.first + i], count_word(c, &strip, i), out);
-        }
-    }
-}
-
-static bool counting_init(struct counting *c, const struct base_alloc *alloc)
-{
-    size_t size;
-    const struct lda_data *data = shoal_driver_block_read(c->driver, 0, &size);
-
-    c->executors = data->executors;
-    c->strip_topic = base_calloc(alloc, data->strip_max + (size_t)1, sizeof *c->strip_topic);
-    c->times = base_calloc(alloc, c->topics, sizeof *c->times);
-    c->topics_seen = base_calloc(alloc, c->topics, sizeof *c->topics_seen);
-    return c->strip_topic != NULL && c->times != NULL && c->topics_seen != NULL;
-}
-
-void lda_counts_fini(struct lda_counts *counts)
-{
-    base_free(counts->alloc, counts->start);
-    base_free(counts->alloc, counts->topic);
-    base_free(counts->alloc, counts->count);
-    base_free(counts->alloc, counts->total);
-}
-
-/* Once for how many entries each word has, once for what they are. */
-static bool count_twice(const struct counting *c, uint32_t words, struct lda_counts *out)
-{
-    out->start = base_calloc(out->alloc, words + (size_t)1, sizeof *out->start);
-    out->total = base_calloc(out->alloc, c->topics, sizeof *out->total);
-    if (out->start == NULL || out->total == NULL)
-        return false;
-    count_words(c, out);
-    for (uint32_t w = 0; w < words; w++)
-        out->start[w + 1] += out->start[w];
-    uint32_t *topic = base_calloc(out->alloc, out->start[words] + 1, sizeof *topic);
-    out->count = base_calloc(out->alloc, out->start[words] + 1, sizeof *out->count);
-    out->topic = topic;
-    if (topic == NULL || out->count == NULL)
-        return false;
-    count_words(c, out);
-    return true;
-}
-
-shoal_status lda_counts_init(struct lda_counts *counts, shoal_driver *driver, shoal_err *err)
-{
-    const struct lda_options *o = shoal_driver_options(driver);
-    const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
-    const struct lda_kept *kept = (const void *)shoal_driver_rows_read(driver, LDA_KEPT);
-    struct counting c = {
-        .driver = driver, .topics = (uint32_t)o->topics, .slot_word = (const uint32_t *)(kept + 1)};
-
-    *counts = (struct lda_counts){.alloc = alloc};
-    bool good = counting_init(&c, alloc) && count_twice(&c, kept->words, counts);
-    base_free(alloc, c.strip_topic);
-    base_free(alloc, c.times);
-    base_free(alloc, c.topics_seen);
-    return good ? SHOAL_OK : base_err_nomem(err, "counting topics of words");
-}
-
 /* ---- writing ---- */
 
-static shoal_status put_alpha(shoal_driver *driver, shoal_model *model, shoal_err *err)
+static shoal_status put_counts(const struct num_lda_model *m, shoal_model *model, shoal_err *err)
 {
-    const struct lda_options *o = shoal_driver_options(driver);
-    const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
-    double *alpha = base_calloc(alloc, o->topics, sizeof *alpha);
-
-    if (alpha == NULL)
-        return base_err_nomem(err, "writing a model");
-    const float *prior = o->optimise > 0 ? shoal_driver_rows_read(driver, LDA_PRIOR) : NULL;
-    for (uint64_t k = 0; k < o->topics; k++)
-        alpha[k] = prior != NULL ? (double)prior[k] : lda_alpha(o);
-    shoal_status st = shoal_model_put(model, "alpha", alpha, o->topics * sizeof *alpha, err);
-    base_free(alloc, alpha);
-    return st;
-}
-
-static shoal_status put_counts(const struct lda_counts *c, const struct model_shape *shape,
-                               shoal_model *model, shoal_err *err)
-{
-    size_t words = shape->words, entries = shape->entries;
+    size_t words = m->words, topics = m->topics, entries = m->start[words];
     shoal_status st =
-        shoal_model_put(model, "word_start", c->start, (words + 1) * sizeof *c->start, err);
+        shoal_model_put(model, "word_start", m->start, (words + 1) * sizeof *m->start, err);
 
     if (st == SHOAL_OK)
-        st = shoal_model_put(model, "topic", c->topic, entries * sizeof *c->topic, err);
+        st = shoal_model_put(model, "topic", m->topic, entries * sizeof *m->topic, err);
     if (st == SHOAL_OK)
-        st = shoal_model_put(model, "count", c->count, entries * sizeof *c->count, err);
+        st = shoal_model_put(model, "count", m->count, entries * sizeof *m->count, err);
     if (st == SHOAL_OK)
-        st = shoal_model_put(model, "topic_count", c->total, shape->topics * sizeof *c->total, err);
+        st = shoal_model_put(model, "topic_count", m->total, topics * sizeof *m->total, err);
+    if (st == SHOAL_OK)
+        st = shoal_model_put(model, "alpha", m->alpha, topics * sizeof *m->alpha, err);
     return st;
 }
 
 shoal_status lda_save(shoal_driver *driver, shoal_model *model, shoal_err *err)
 {
-    const struct lda_options *o = shoal_driver_options(driver);
     const struct lda_kept *kept = (const void *)shoal_driver_rows_read(driver, LDA_KEPT);
-    struct lda_counts counts;
-    shoal_status st = lda_counts_init(&counts, driver, err);
+    struct num_lda_model m = {0};
+    shoal_status st = lda_model_now(driver, &m, err);
 
-    if (st == SHOAL_OK) {
-        struct model_shape shape = {.version = VERSION,
-                                    .topics = (uint32_t)o->topics,
-                                    .words = kept->words,
-                                    .documents = kept->documents,
-                                    .tokens = kept->tokens,
-                                    .entries = counts.start[kept->words],
-                                    .beta = o->beta};
-        st = shoal_model_put(model, "shape", &shape, sizeof shape, err);
-        if (st == SHOAL_OK)
-            st = put_counts(&counts, &shape, model, err);
-    }
+    if (st != SHOAL_OK)
+        return st;
+    struct model_shape shape = {.version = VERSION,
+                                .topics = m.topics,
+                                .words = m.words,
+                                .documents = kept->documents,
+                                .tokens = kept->tokens,
+                                .entries = m.start[m.words],
+                                .beta = m.beta};
+    st = shoal_model_put(model, "shape", &shape, sizeof shape, err);
+    if (st == SHOAL_OK)
+        st = put_counts(&m, model, err);
     if (st == SHOAL_OK)
         st = shoal_model_put(model, "words", lda_kept_names(kept), kept->names_size, err);
-    if (st == SHOAL_OK)
-        st = put_alpha(driver, model, err);
-    lda_counts_fini(&counts);
     return st;
 }
 

@@ -6,6 +6,7 @@
 #include "app/lda.h"
 
 #include "base/err.h"
+#include "env/spill.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -19,17 +20,21 @@ struct planning {
     shoal_driver *driver;
     const struct lda_options *o;
     const struct base_alloc *alloc;
-    struct data_corpus corpus;
+    struct data_corpus corpus, held;
+    shoal_model *from; /* NULL: topics begin at random */
+    struct num_lda_model from_model;
+    struct data_ids from_names;
     struct num_lda_cut *cut;
-    uint32_t executors, bins;
+    uint32_t topics, executors, bins, pair_bins;
     uint32_t *group[2]; /* (executors + 1), by side: first range of each */
     uint32_t *base;     /* (document ranges, executors): where a range's tokens begin in a shard */
     uint64_t *first;    /* (executors * executors + 1): of the shards */
 };
 
-uint32_t lda_executors(const struct lda_options *options, uint64_t tokens)
+/* A task also goes through all topics, some times over. */
+uint32_t lda_executors(const struct lda_options *options, uint32_t topics, uint64_t tokens)
 {
-    uint64_t count = tokens / TASK_TOKENS;
+    uint64_t count = tokens / (topics > TASK_TOKENS ? topics : TASK_TOKENS);
 
     if (options->executors > 0)
         return (uint32_t)options->executors;
@@ -185,11 +190,13 @@ static void fill_strip(const struct planning *p, const struct share *share,
 static shoal_status make_block(const struct planning *p, uint32_t executor, shoal_err *err)
 {
     struct lda_data head = {.seed = shoal_driver_seed(p->driver),
+                            .topics = p->topics,
                             .executors = p->executors,
                             .strip_max = p->cut->strip_max,
                             .segment_max = p->cut->segment_max,
                             .wide = p->cut->wide,
-                            .bins = p->bins};
+                            .bins = p->bins,
+                            .pair_bins = p->pair_bins};
     uint32_t strips = 0, s = 0;
     size_t size = aligned(sizeof head);
 
@@ -243,7 +250,7 @@ static shoal_status make_records(const struct planning *p, shoal_err *err)
 
     table.name = "record";
     table.rows = p->cut->tokens;
-    table.width = num_lda_format((uint32_t)p->o->topics).size / (uint32_t)sizeof(float);
+    table.width = num_lda_format(p->topics).size / (uint32_t)sizeof(float);
     table.shards = p->executors * p->executors;
     table.shard_first = p->first;
     table.held = true;
@@ -262,27 +269,38 @@ static size_t names_size(const struct data_corpus *corpus)
     return sum;
 }
 
+static char *put(char *to, const void *from, size_t size)
+{
+    if (size > 0)
+        memcpy(to, from, size);
+    return to + size;
+}
+
 static shoal_status keep(const struct planning *p, shoal_err *err)
 {
+    const struct num_corpus *held = &p->held.x;
     struct lda_kept kept = {.documents = p->corpus.x.documents,
                             .tokens = p->cut->tokens,
                             .names_size = names_size(&p->corpus),
+                            .held_documents = held->documents,
+                            .held_entries = p->held.entries,
                             .words = p->corpus.x.words};
-    size_t size = sizeof kept + kept.words * sizeof(uint32_t) + kept.names_size;
+    size_t entries = kept.held_entries * sizeof(uint32_t), words = kept.words * sizeof(uint32_t);
+    size_t starts = (kept.held_documents + 1) * sizeof(uint64_t);
+    size_t size = sizeof kept + starts + 2 * entries + words + kept.names_size;
     shoal_status st = make_table(p, "kept", (size + 3) / sizeof(float), 1, err);
     char buf[DATA_ID_BUF];
 
     if (st != SHOAL_OK)
         return st;
-    char *at = (char *)shoal_driver_rows(p->driver, LDA_KEPT);
-    memcpy(at, &kept, sizeof kept);
-    at += sizeof kept;
-    memcpy(at, p->cut->slot_word, kept.words * sizeof(uint32_t));
-    at += kept.words * sizeof(uint32_t);
+    char *at = put((char *)shoal_driver_rows(p->driver, LDA_KEPT), &kept, sizeof kept);
+    at = put(at, held->start != NULL ? held->start : &(uint64_t){0}, starts);
+    at = put(at, held->word, entries);
+    at = put(at, held->count, entries);
+    at = put(at, p->cut->slot_word, words);
     for (uint32_t w = 0; kept.names_size > 0 && w < kept.words; w++) {
         const char *name = data_corpus_name(&p->corpus.names, w, buf, &size);
-        memcpy(at, name, size);
-        at += size;
+        at = put(at, name, size);
         *at++ = '\n';
     }
     return SHOAL_OK;
@@ -290,26 +308,38 @@ static shoal_status keep(const struct planning *p, shoal_err *err)
 
 static shoal_status make_tables(const struct planning *p, shoal_err *err)
 {
-    uint64_t topics = p->o->topics;
+    uint64_t topics = p->topics;
     shoal_status st = make_records(p, err);
 
     if (st == SHOAL_OK)
         st = make_table(p, "count", topics, 2, err);
     if (st == SHOAL_OK)
-        st = make_table(p, "inverse", num_lda_stride((uint32_t)topics), 1, err);
+        st = make_table(p, "inverse", num_lda_stride(p->topics), 1, err);
     if (st == SHOAL_OK)
         st = keep(p, err);
     if (st != SHOAL_OK || p->o->optimise == 0)
         return st;
-    st = make_table(p, "prior", 3 * (uint64_t)num_lda_stride((uint32_t)topics), 1, err);
-    if (st == SHOAL_OK)
-        st = make_table(p, "histogram", topics + 1, p->bins, err);
-    if (st == SHOAL_OK)
-        lda_prior_init(p->driver);
-    return st;
+    return lda_prior_init(
+        p->driver,
+        &(struct lda_data){.topics = p->topics, .bins = p->bins, .pair_bins = p->pair_bins}, err);
 }
 
 /* ---- all of it ---- */
+
+/* A line of a file may count a billion tokens: what they take is known before any is asked for. */
+static shoal_status check_memory(const struct planning *p, shoal_err *err)
+{
+    shoal_env *env = shoal_driver_env(p->driver);
+    uint64_t each = p->topics > 65536 ? 20 : 12, left = env_memory_left(env, false);
+
+    if (env_spill_room(env) > 0 || p->corpus.tokens <= left / each)
+        return SHOAL_OK;
+    return base_err(err, SHOAL_E_NOMEM,
+                    "'%s' does not fit in memory: %" PRIu64 " tokens take %.1f GB or more, %.1f "
+                    "GB are left",
+                    shoal_driver_path(p->driver), p->corpus.tokens,
+                    (double)p->corpus.tokens * (double)each * 1e-9, (double)left * 1e-9);
+}
 
 static shoal_status cut(struct planning *p, shoal_err *err)
 {
@@ -317,9 +347,11 @@ static shoal_status cut(struct planning *p, shoal_err *err)
     uint64_t range = p->corpus.tokens / p->executors + 1;
 
     if (p->corpus.tokens == 0)
-        return base_err(err, SHOAL_E_INVAL, "corpus '%s' has no words",
+        return base_err(err, SHOAL_E_FORMAT, "corpus '%s' has no words",
                         shoal_driver_path(p->driver));
     shoal_status st = check_share(p->corpus.tokens / p->executors, err);
+    if (st == SHOAL_OK)
+        st = check_memory(p, err);
     if (st != SHOAL_OK)
         return st;
     /* From a cache's worth on the cut decides: ranges of a very large corpus are longer, so that it
@@ -328,22 +360,46 @@ static shoal_status cut(struct planning *p, shoal_err *err)
     return num_lda_cut_new(p->alloc, x, (uint32_t)range, &p->cut, err);
 }
 
-static uint32_t longest_document(const struct num_corpus *x)
+/* Tokens of the longest document or most frequent word. */
+static uint32_t longest(const struct num_lda_cut *cut, enum num_lda_side side)
 {
-    uint64_t longest = 0;
+    uint32_t most = 0;
 
-    for (uint64_t d = 0; d < x->documents; d++) {
-        uint64_t tokens = 0;
-        for (uint64_t e = x->start[d]; e < x->start[d + 1]; e++)
-            tokens += x->count[e];
-        longest = tokens > longest ? tokens : longest;
+    for (uint32_t r = 0; r < cut->ranges[side]; r++) {
+        struct num_lda_strip strip = num_lda_cut_strip(cut, side, r);
+        for (uint32_t s = 0; s < strip.segments; s++)
+            if (strip.start[s + 1] - strip.start[s] > most)
+                most = strip.start[s + 1] - strip.start[s];
     }
-    return (uint32_t)(longest < UINT32_MAX ? longest : UINT32_MAX);
+    return most;
 }
 
-static shoal_status plan(struct planning *p, shoal_err *err)
+/* How many topics, and whether priors suit the sampler, which has them as floats. */
+static shoal_status check_model(struct planning *p, shoal_err *err)
 {
-    struct lda_driver *d = shoal_driver_state(p->driver);
+    const struct lda_options *o = p->o;
+    shoal_status st = SHOAL_OK;
+
+    if (o->from != NULL)
+        st = lda_from_open(p->driver, &p->from, &p->from_model, &p->from_names, err);
+    if (st != SHOAL_OK)
+        return st;
+    p->topics = o->topics > 0     ? (uint32_t)o->topics
+                : p->from != NULL ? p->from_model.topics
+                                  : (uint32_t)LDA_TOPICS;
+    if (o->alpha > 0 && o->alpha < NUM_LDA_ALPHA_MIN)
+        return base_err(err, SHOAL_E_INVAL,
+                        "bad value for 'alpha': expected 0 or %g to 1000000, found %g",
+                        NUM_LDA_ALPHA_MIN, o->alpha);
+    if (o->optimise > 0 && p->topics > LDA_OPTIMISED_MAX)
+        return base_err(err, SHOAL_E_LIMIT,
+                        "priors are optimised for up to %d topics, not %" PRIu32, LDA_OPTIMISED_MAX,
+                        p->topics);
+    return SHOAL_OK;
+}
+
+static shoal_status load(struct planning *p, shoal_err *err)
+{
     struct data_corpus_opts opts = {.format = p->o->format,
                                     .vocab = p->o->vocab,
                                     .stop_words = p->o->stop_words,
@@ -355,15 +411,27 @@ static shoal_status plan(struct planning *p, shoal_err *err)
 
     if (st != SHOAL_OK)
         return st;
-    if (p->o->optimise > 0 && p->o->topics > LDA_OPTIMISED_MAX)
-        return base_err(err, SHOAL_E_LIMIT,
-                        "priors are optimised for up to %d topics, not %" PRIu64, LDA_OPTIMISED_MAX,
-                        p->o->topics);
-    p->executors = lda_executors(p->o, p->corpus.tokens);
-    p->bins = num_lda_bins(longest_document(&p->corpus.x));
-    st = cut(p, err);
+    if (p->o->holdout > 0)
+        st = lda_held_take(p->o, shoal_driver_seed(p->driver), &p->corpus, &p->held, err);
+    return st;
+}
+
+static shoal_status plan(struct planning *p, shoal_err *err)
+{
+    struct lda_driver *d = shoal_driver_state(p->driver);
+    shoal_status st = check_model(p, err);
+
     if (st == SHOAL_OK)
+        st = load(p, err);
+    if (st != SHOAL_OK)
+        return st;
+    p->executors = lda_executors(p->o, p->topics, p->corpus.tokens);
+    st = cut(p, err);
+    if (st == SHOAL_OK) {
+        p->bins = num_lda_bins(longest(p->cut, NUM_LDA_DOCUMENTS));
+        p->pair_bins = num_lda_bins(longest(p->cut, NUM_LDA_WORDS));
         st = make_groups(p, err);
+    }
     if (st == SHOAL_OK)
         st = lay_out(p, err);
     if (st == SHOAL_OK)
@@ -372,11 +440,15 @@ static shoal_status plan(struct planning *p, shoal_err *err)
         st = make_block(p, e, err);
     if (st == SHOAL_OK)
         st = make_tables(p, err);
-    if (st == SHOAL_OK && p->o->from != NULL)
-        st = lda_from(p->driver, &p->corpus, p->cut->slot_word, err);
-    *d = (struct lda_driver){.executors = p->executors,
-                             .fn = p->o->from != NULL ? LDA_WORDS : LDA_START,
+    if (st == SHOAL_OK && p->from != NULL)
+        st =
+            lda_from(p->driver, &p->from_model, &p->from_names, &p->corpus, p->cut->slot_word, err);
+    *d = (struct lda_driver){.topics = p->topics,
+                             .executors = p->executors,
+                             .fn = p->from != NULL ? LDA_WORDS : LDA_START,
                              .bins = p->bins,
+                             .pair_bins = p->pair_bins,
+                             .resembles = p->corpus.resembles,
                              .tokens = p->corpus.tokens,
                              .words = p->corpus.x.words};
     return st;
@@ -390,12 +462,16 @@ shoal_status lda_plan(shoal_driver *driver, shoal_err *err)
 
     if (shoal_driver_staleness(driver) > 0)
         return base_err(err, SHOAL_E_INVAL, "lda is bulk synchronous: it has no staleness");
+    data_ids_init(&p.from_names, p.alloc);
     shoal_status st = plan(&p, err);
+    data_ids_fini(&p.from_names);
+    shoal_model_free(p.from);
     base_free(p.alloc, p.group[0]);
     base_free(p.alloc, p.group[1]);
     base_free(p.alloc, p.base);
     base_free(p.alloc, p.first);
     num_lda_cut_free(p.cut);
     data_corpus_fini(&p.corpus);
+    data_corpus_fini(&p.held);
     return st;
 }

@@ -1,8 +1,9 @@
 /* lda_score.c - models of `lda` at work: topics of documents that were not trained on, and how well
  * words are foretold.
  *
- * A line of `shoal predict` is a document's topics by falling share, "TOPIC:SHARE ...", those of at
- * least a hundredth; "-" for a document without a known word. `shoal eval` judges by document
+ * A line of `shoal predict` is a document's topics by falling share, "TOPIC:SHARE ...", those that its
+ * words have and that come to a hundredth at least, but one in any case, and at the end "other:SHARE" for all the rest, so
+ * that shares add up to 1; "-" for a document without a known word. `shoal eval` judges by document
  * completion (num/lda_judge.h) and by how often the top words of topics occur together. */
 #include "app/lda.h"
 
@@ -10,7 +11,7 @@
 #include "base/text.h"
 #include <math.h>
 
-enum { TOP_WORDS = 10 };
+enum { TOP_WORDS = 10, UNITS = 10000 };
 static const double SHARE_MIN = 0.01;
 
 struct judged {
@@ -23,6 +24,21 @@ struct judged {
 
 /* ---- lines ---- */
 
+static void put_shares(const struct num_lda_mixture *mix, bool known, struct base_buf *line)
+{
+    long rest = UNITS; /* of what is written, so that it adds up */
+
+    for (uint32_t i = 0; known && i < mix->count && (i == 0 || mix->share[i] >= SHARE_MIN); i++) {
+        long units = lround(mix->share[i] * UNITS);
+        base_buf_printf(line, "%s%u:%.4f", i > 0 ? " " : "", mix->topic[i] + 1,
+                        (double)units / UNITS);
+        rest -= units;
+    }
+    if (known && rest > 0)
+        base_buf_printf(line, "%sother:%.4f", line->size > 0 ? " " : "", (double)rest / UNITS);
+    base_buf_puts(line, known ? "" : "-");
+}
+
 static shoal_status put_line(struct judged *j, uint64_t document, struct base_buf *line,
                              shoal_err *err)
 {
@@ -34,9 +50,7 @@ static shoal_status put_line(struct judged *j, uint64_t document, struct base_bu
     if (st != SHOAL_OK)
         return st;
     base_buf_clear(line);
-    for (uint32_t i = 0; i < mix.count && mix.share[i] >= SHARE_MIN && entries > 0; i++)
-        base_buf_printf(line, "%s%u:%.4f", i > 0 ? " " : "", mix.topic[i] + 1, mix.share[i]);
-    base_buf_puts(line, line->size == 0 ? "-" : "");
+    put_shares(&mix, entries > 0, line);
     if (base_buf_status(line) != SHOAL_OK)
         return base_err_nomem(err, "telling topics");
     return shoal_score_line(j->score, line->data, err);
@@ -115,10 +129,6 @@ static shoal_status load_documents(struct judged *j, const struct data_ids *name
     shoal_status st = data_corpus_load(shoal_score_env(j->score), shoal_score_path(j->score), &opts,
                                        &j->corpus, err);
 
-    if (st == SHOAL_OK && names->count == 0 && j->corpus.names.count > 0)
-        return base_err(err, SHOAL_E_INVAL,
-                        "the words of '%s' have names; those of the model are numbers",
-                        shoal_score_path(j->score));
     if (st == SHOAL_OK && j->corpus.x.documents > UINT32_MAX)
         return base_err(err, SHOAL_E_LIMIT, "'%s' has more than %u documents",
                         shoal_score_path(j->score), UINT32_MAX);

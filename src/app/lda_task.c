@@ -57,7 +57,7 @@ struct desk {
         char *after;
     } * held;         /* (executors) */
     int32_t *change;  /* (topics) */
-    void *prior_work; /* LDA_PRIORS */
+    void *prior_work; /* of tasks that count for priors */
     struct num_lda_prior prior;
     uint32_t topics;
     struct lda_result result;
@@ -68,6 +68,11 @@ static size_t rounded(size_t size)
     return (size + 63) / 64 * 64;
 }
 
+static bool counts_priors(const shoal_task *task)
+{
+    return shoal_task_fn(task) == LDA_PRIORS || shoal_task_fn(task) == LDA_PRIORS_WORDS;
+}
+
 static bool desk_init(struct desk *d)
 {
     const struct lda_data *data = d->data;
@@ -75,12 +80,12 @@ static bool desk_init(struct desk *d)
     size_t tile = rounded(data->pieces_max * sizeof *d->tile);
     size_t held = rounded(data->executors * sizeof *d->held);
     size_t change = rounded(d->topics * sizeof *d->change);
-    size_t prior = shoal_task_fn(d->task) == LDA_PRIORS ? lda_prior_work(d->topics, data) : 0;
+    size_t prior = counts_priors(d->task) ? lda_prior_work(d->topics, data) : 0;
     char *at = shoal_task_scratch(d->task, work + tile + held + change + prior);
 
     if (at == NULL)
         return false;
-    d->work = num_lda_work_init(at, d->topics, data->strip_max, data->segment_max);
+    d->work = num_lda_work_again(at, d->topics, data->strip_max, data->segment_max);
     d->tile = (struct num_lda_tile *)(void *)(at + work);
     d->held = (struct held *)(void *)(at + work + tile);
     d->change = (int32_t *)(void *)(at + work + tile + held);
@@ -143,7 +148,7 @@ static void run_strips(struct desk *d, enum num_lda_side side, enum lda_fn fn)
             num_lda_start(&d->pass, &strip, d->tile, tiles, d->change);
         else if (fn == LDA_WORDS || fn == LDA_DOCUMENTS)
             d->ops->sample(&d->pass, &strip, d->tile, tiles, d->work, d->change);
-        else if (fn == LDA_PRIORS)
+        else if (counts_priors(d->task))
             lda_prior_count(d->topics, d->data, &(struct lda_view){strip, d->tile, tiles},
                             d->prior_work);
         else
@@ -156,21 +161,22 @@ shoal_status lda_run(shoal_task *task, shoal_err *err)
 {
     size_t size;
     enum lda_fn fn = shoal_task_fn(task);
-    enum num_lda_side side =
-        fn == LDA_WORDS || fn == LDA_JUDGE_WORDS ? NUM_LDA_WORDS : NUM_LDA_DOCUMENTS;
+    enum num_lda_side side = lda_is_of_words(fn) ? NUM_LDA_WORDS : NUM_LDA_DOCUMENTS;
     struct desk d = {.task = task,
                      .options = shoal_task_options(task),
                      .data = shoal_task_data(task, &size),
                      .ops = num_lda_ops_find(LANES_ANY)};
 
-    d.topics = (uint32_t)d.options->topics;
+    d.topics = d.data->topics;
     d.pass = (struct num_lda_pass){
         .topics = d.topics,
-        .prior = (float)(side == NUM_LDA_WORDS ? d.options->beta : lda_alpha(d.options)),
+        .prior = (float)(side == NUM_LDA_WORDS ? d.options->beta : lda_alpha(d.options, d.topics)),
         .inverse = shoal_task_rows(task, LDA_INVERSE),
         .seed = d.data->seed,
         .clock = shoal_task_clock(task)};
-    if (side == NUM_LDA_DOCUMENTS && d.options->optimise > 0) {
+    if (d.options->optimise > 0 && side == NUM_LDA_WORDS)
+        d.pass.prior = lda_prior_beta(task, d.topics);
+    if (d.options->optimise > 0 && side == NUM_LDA_DOCUMENTS) {
         d.prior = lda_prior_of(task, d.topics);
         d.pass.priors = &d.prior;
     }
@@ -182,7 +188,7 @@ shoal_status lda_run(shoal_task *task, shoal_err *err)
         run_strips(&d, side, fn);
         if (fn <= LDA_DOCUMENTS)
             add_changes(&d);
-        else if (fn == LDA_PRIORS)
+        else if (counts_priors(task))
             lda_prior_add(task, d.topics, d.data, d.prior_work);
     }
     shoal_task_result(task, &d.result, sizeof d.result);

@@ -2,6 +2,7 @@
 #include "app/lda.h"
 
 #include "base/err.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +22,7 @@ static int larger_first(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Where the name of each word is; NULL: there is no memory, or there are no names. */
-static const char **find_names(const struct base_alloc *alloc, const struct lda_kept *kept)
+const char **lda_names(const struct base_alloc *alloc, const struct lda_kept *kept)
 {
     const char *at = lda_kept_names(kept), *end = at + kept->names_size;
     const char **name =
@@ -62,7 +62,7 @@ static void tell(shoal_driver *driver, const struct num_lda_model *model, struct
 {
     const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
     const struct lda_kept *kept = (const void *)shoal_driver_rows_read(driver, LDA_KEPT);
-    const char **name = find_names(alloc, kept);
+    const char **name = lda_names(alloc, kept);
     struct base_buf line;
 
     base_buf_init(&line, alloc, 1 << 16);
@@ -77,28 +77,35 @@ static void tell(shoal_driver *driver, const struct num_lda_model *model, struct
     base_free(alloc, (void *)name);
 }
 
+/* Text that may be meant as something else. */
+static void tell_doubt(shoal_driver *driver)
+{
+    const struct lda_driver *d = shoal_driver_state(driver);
+    char text[128];
+
+    if (d->resembles == DATA_CORPUS_AUTO)
+        return;
+    const char *name = data_corpus_format_names[d->resembles];
+    snprintf(text, sizeof text, "read as text; if it is %s, --set format=%s tells its mistake",
+             name, name);
+    shoal_driver_say(driver, text);
+}
+
 shoal_status lda_tell(shoal_driver *driver, shoal_err *err)
 {
-    const struct lda_options *o = shoal_driver_options(driver);
-    const struct lda_kept *kept = (const void *)shoal_driver_rows_read(driver, LDA_KEPT);
     const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
-    struct topic *topic = base_calloc(alloc, o->topics, sizeof *topic);
-    uint32_t *word = base_calloc(alloc, o->topics, 2 * WORDS * sizeof *word);
-    struct lda_counts counts;
-    shoal_status st = lda_counts_init(&counts, driver, err);
+    struct num_lda_model model = {0};
+    shoal_status st = lda_model_now(driver, &model, err);
 
-    if (st == SHOAL_OK && (topic == NULL || word == NULL))
+    if (st != SHOAL_OK)
+        return st;
+    tell_doubt(driver);
+    struct topic *topic = base_calloc(alloc, model.topics, sizeof *topic);
+    uint32_t *word = base_calloc(alloc, model.topics, 2 * WORDS * sizeof *word);
+    if (topic != NULL && word != NULL)
+        tell(driver, &model, topic, word, word + (size_t)model.topics * WORDS);
+    else
         st = base_err_nomem(err, "telling topics");
-    if (st == SHOAL_OK) {
-        struct num_lda_model model = {.topics = (uint32_t)o->topics,
-                                      .words = kept->words,
-                                      .start = counts.start,
-                                      .topic = counts.topic,
-                                      .count = counts.count,
-                                      .total = counts.total};
-        tell(driver, &model, topic, word, word + o->topics * WORDS);
-    }
-    lda_counts_fini(&counts);
     base_free(alloc, topic);
     base_free(alloc, word);
     return st;

@@ -137,7 +137,8 @@ static shoal_status send(shoal_driver *driver, uint32_t executor, uint32_t fn, f
                              .scale = d->scale,
                              .spread = spread,
                              .whole = whole};
-    shoal_dispatch task = {.executor = executor,
+    shoal_dispatch task = {.struct_size = sizeof task,
+                           .executor = executor,
                            .fn = fn,
                            .clock = d->clock,
                            .ends_clock = true,

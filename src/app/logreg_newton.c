@@ -65,7 +65,8 @@ shoal_status logreg_newton_next(shoal_driver *driver, struct newton_vectors *v, 
     struct logreg_driver *d = shoal_driver_state(driver);
     struct logreg_arg arg = {.smooth = (float)d->smooth, .sample = d->sample};
     uint32_t ours = 1u << LOGREG_LABEL | 1u << LOGREG_SUM | 1u << LOGREG_KEPT | 1u << LOGREG_GRAM;
-    shoal_dispatch task = {.fn = fn,
+    shoal_dispatch task = {.struct_size = sizeof task,
+                           .fn = fn,
                            .clock = d->clock++,
                            .ends_clock = true,
                            .arg = &arg,

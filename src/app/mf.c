@@ -149,7 +149,8 @@ static shoal_status issue(shoal_driver *driver, uint32_t executor, shoal_err *er
     while (*round < rounds_in_all(d) && *round < (d->closed + d->window) * n &&
            *round <= d->ended[before] && st == SHOAL_OK) {
         uint64_t epoch = *round / n;
-        shoal_dispatch task = {.executor = executor,
+        shoal_dispatch task = {.struct_size = sizeof task,
+                               .executor = executor,
                                .fn = epoch < d->epochs ? MF_PASS : MF_CHECK,
                                .clock = epoch,
                                .ends_clock = *round % n == n - 1,

@@ -2,9 +2,12 @@
 #include "cli/cli.h"
 
 #include "app/app.h"
+#include "base/event.h"
 #include "cli/apps.h"
 #include "cli/columns.h"
 #include "train/options.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT_MAX = 1 << 20 };
@@ -79,6 +82,28 @@ static const char *default_text(const shoal_opt *opt)
     return opt->fallback == NULL && opt->type == SHOAL_OPT_FLAG ? "false" : opt->fallback;
 }
 
+static bool has_range(const shoal_opt *opt)
+{
+    return (opt->type == SHOAL_OPT_U64 || opt->type == SHOAL_OPT_F64) &&
+           (opt->min != 0 || opt->max != 0);
+}
+
+static bool is_open(const shoal_opt *opt)
+{
+    return isinf(opt->max) || (opt->type == SHOAL_OPT_U64 && opt->max >= 0x1p64);
+}
+
+static void put_range(struct base_buf *out, const shoal_opt *opt)
+{
+    base_buf_puts(out, ",\"min\":");
+    base_json_f64(out, opt->min);
+    base_buf_puts(out, ",\"max\":");
+    if (is_open(opt))
+        base_buf_puts(out, "null");
+    else
+        base_json_f64(out, opt->max);
+}
+
 static void put_choices(struct base_buf *out, const shoal_opt *opt)
 {
     base_buf_puts(out, ",\"choices\":[");
@@ -105,6 +130,8 @@ static int show_json(const struct cli_context *cx, const shoal_app *app)
         put_string(&buf, ",\"help\":", opt->help);
         if (opt->type == SHOAL_OPT_CHOICE)
             put_choices(&buf, opt);
+        if (has_range(opt))
+            put_range(&buf, opt);
         base_buf_puts(&buf, "}");
     }
     base_buf_puts(&buf, "]}\n");
@@ -113,11 +140,31 @@ static int show_json(const struct cli_context *cx, const shoal_app *app)
     return rc;
 }
 
+/* As people write it: 1000000, 1e15, 1e-9. */
+static const char *bound_text(double bound, char *buf, size_t size)
+{
+    char *e;
+
+    snprintf(buf, size, "%g", bound);
+    if (fabs(bound) < 1e7 || strtod(buf, NULL) != bound)
+        snprintf(buf, size, "%.15g", bound);
+    e = strchr(buf, 'e');
+    if (e == NULL)
+        return buf;
+    char *digits = e + 2 + strspn(e + 2, "0");
+    e += e[1] == '-' ? 2 : 1;
+    memmove(e, digits, strlen(digits) + 1);
+    return buf;
+}
+
 static void add_option(struct cli_columns *table, const shoal_opt *opt)
 {
-    char meta[120] = "VALUE";
+    char meta[120] = "VALUE", low[32], high[32];
 
-    if (opt->type == SHOAL_OPT_FLAG)
+    if (has_range(opt))
+        snprintf(meta, sizeof meta, "%s..%s", bound_text(opt->min, low, sizeof low),
+                 is_open(opt) ? "" : bound_text(opt->max, high, sizeof high));
+    else if (opt->type == SHOAL_OPT_FLAG)
         strcpy(meta, "BOOL");
     else if (opt->type == SHOAL_OPT_CHOICE) {
         meta[0] = 0;

@@ -54,8 +54,8 @@ static int run_sparse(struct cli_context *cx, const void *values, const char *co
                  cli_gen_count(v->rows, "row", rows, sizeof rows),
                  cli_gen_count(entries, "value", entry_text, sizeof entry_text),
                  (double)bytes * 1e-6, v->output);
-        if (v->classes != 0)
-            base_log(&cx->log, BASE_LOG_INFO, "next: shoal train logreg %s", v->output);
+        base_log(&cx->log, BASE_LOG_INFO, "next: shoal train %s %s",
+                 v->classes != 0 ? "logreg" : "lasso", v->output);
     }
     return rc;
 }

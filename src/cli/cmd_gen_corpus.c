@@ -125,7 +125,8 @@ static int run_corpus(struct cli_context *cx, const void *values, const char *co
                  cli_gen_count(v->documents, "document", documents, sizeof documents),
                  cli_gen_count(tokens, "token", token_text, sizeof token_text),
                  (double)bytes * 1e-6, v->output);
-        base_log(&cx->log, BASE_LOG_INFO, "next: shoal corpus info %s", v->output);
+        base_log(&cx->log, BASE_LOG_INFO, "next: shoal train lda %s --set topics=%llu", v->output,
+                 v->topics < 2 ? 2ULL : (unsigned long long)v->topics);
     }
     return rc;
 }
@@ -309,11 +310,13 @@ static int run_regression(struct cli_context *cx, const void *values, const char
     if (st != SHOAL_OK)
         return cli_fail(cx, st, &err);
     int rc = cli_gen_make(cx, &task, &entries, &bytes);
-    if (rc == 0 && bytes > 0)
+    if (rc == 0 && bytes > 0) {
         base_log(&cx->log, BASE_LOG_INFO, "%s with %s, %.1f MB: %s",
                  cli_gen_count(v->rows, "row", rows, sizeof rows),
                  cli_gen_count(entries, "value", entry_text, sizeof entry_text),
                  (double)bytes * 1e-6, v->output);
+        base_log(&cx->log, BASE_LOG_INFO, "next: shoal train lasso %s", v->output);
+    }
     return rc;
 }
 

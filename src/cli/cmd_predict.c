@@ -151,8 +151,10 @@ const struct cli_command cli_cmd_predict = {
     .name = "predict",
     .usage = "[options] MODEL DATA",
     .summary = "Predict with a model, a line for each row of DATA.",
-    .description = "DATA has the form that the model was trained on; labels or ratings in it are "
-                   "ignored.",
+    .description =
+        "DATA has the form that the model was trained on; labels or ratings in it are ignored.\n\n"
+        "A line of 'lda' is a document's topics by falling share, TOPIC:SHARE, down to 0.01, and "
+        "other:SHARE for all the rest; '-' for a document without a word that the model knows.",
     .example = "predict model.shoal data.svm",
     .opts = predict_rows,
     .opt_count = sizeof predict_rows / sizeof predict_rows[0],

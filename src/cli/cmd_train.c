@@ -9,7 +9,10 @@
 #include "cli/jobs.h"
 #include "cli/memory.h"
 #include "cli/output.h"
+#include "cli/repeat.h"
+#include "cli/train_page.h"
 #include "cli/train_show.h"
+#include "data/corpus.h"
 #include "env/spill.h"
 #include "train/checkpoint.h"
 #include "train/options.h"
@@ -31,7 +34,7 @@ static const uint64_t ADDRESSES = (uint64_t)1 << 45; /* of a process there are 2
 struct values {
     uint64_t workers, threads, seed;
     const char *staleness, *out, *name, *listen;
-    const char *checkpoint, *spill;
+    const char *checkpoint, *spill, *report;
     double every_s;
     bool resume, tls;
     struct base_opt_list set;
@@ -74,6 +77,12 @@ static const struct base_opt rows[] = {
      .help = "write the model there",
      .complete = "file",
      .offset = offsetof(struct values, out)},
+    {.name = "report",
+     .type = BASE_OPT_STR,
+     .meta = "FILE",
+     .help = "write an HTML page about the job and what it has learnt",
+     .complete = "file",
+     .offset = offsetof(struct values, report)},
     {.name = "seed",
      .letter = 's',
      .type = BASE_OPT_U64,
@@ -212,14 +221,42 @@ static double cpu_seconds(int who)
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* A model must be writable before hours are spent on it. */
-static shoal_status check_model(const struct cli_context *cx, const struct train_job_opts *opts,
-                                shoal_err *err)
+/* Not one of the files that options of the application name. */
+static shoal_status check_sets(const struct cli_context *cx, const char *path,
+                               const struct base_opt_list *sets, shoal_err *err)
 {
-    const char *const inputs[] = {opts->path, opts->word};
+    for (size_t i = 0; i < sets->count; i++) {
+        const char *value = strchr(sets->items[i], '=');
+        if (value != NULL && env_same(cx->env, value + 1, path))
+            return base_err(err, SHOAL_E_INVAL, "cannot write '%s': it is also an input", path);
+    }
+    return SHOAL_OK;
+}
+
+/* A file must be writable before hours are spent on it. */
+static shoal_status check_file(const struct cli_context *cx, const char *path,
+                               const struct train_job_opts *opts, const struct values *v,
+                               shoal_err *err)
+{
+    char beside[PATH_MAX]; /* names of a corpus's words, which are read with it */
+    const char *const inputs[] = {opts->path, opts->word, beside};
     struct env_out *out;
     shoal_status st;
 
+    data_corpus_vocab_beside(opts->path, beside, sizeof beside);
+    st = cli_output_check(cx, path, inputs, 3, err);
+    if (st == SHOAL_OK)
+        st = check_sets(cx, path, &v->set, err);
+    if (st == SHOAL_OK)
+        st = env_create(cx->env, path, &out, err);
+    if (st == SHOAL_OK)
+        env_discard(out);
+    return st;
+}
+
+static shoal_status check_model(const struct cli_context *cx, const struct train_job_opts *opts,
+                                const struct values *v, shoal_err *err)
+{
     if (opts->model == NULL)
         return SHOAL_OK;
     if (opts->app->save == NULL)
@@ -227,12 +264,20 @@ static shoal_status check_model(const struct cli_context *cx, const struct train
                         opts->app->name);
     if (strcmp(opts->model, "-") == 0)
         return base_err(err, SHOAL_E_INVAL, "--out: a model is a file, not standard output");
-    st = cli_output_check(cx, opts->model, inputs, 2, err);
-    if (st == SHOAL_OK)
-        st = env_create(cx->env, opts->model, &out, err);
-    if (st == SHOAL_OK)
-        env_discard(out);
-    return st;
+    return check_file(cx, opts->model, opts, v, err);
+}
+
+static shoal_status check_report(const struct cli_context *cx, const struct train_job_opts *opts,
+                                 const struct values *v, shoal_err *err)
+{
+    if (v->report == NULL)
+        return SHOAL_OK;
+    if (strcmp(v->report, "-") == 0)
+        return base_err(err, SHOAL_E_INVAL, "--report: a page is a file, not standard output");
+    if (v->out != NULL && (strcmp(v->report, v->out) == 0 || env_same(cx->env, v->report, v->out)))
+        return base_err(err, SHOAL_E_INVAL, "--report and --out name the same file '%s'",
+                        v->report);
+    return check_file(cx, v->report, opts, v, err);
 }
 
 /* A job that cannot be listed runs all the same, which is told; one of that name stops it. */
@@ -359,6 +404,43 @@ out:
     return st;
 }
 
+/* The page of the job that has ended, in place of what the file was. */
+static shoal_status write_page(const struct cli_context *cx, const struct values *v,
+                               const char *const *args, const struct train_job_opts *opts,
+                               const struct cli_trained *trained, shoal_err *err)
+{
+    const struct base_alloc *alloc = env_alloc(cx->env);
+    struct base_buf page, command;
+    shoal_status st;
+
+    base_buf_init(&page, alloc, CLI_TRAIN_PAGE_MAX);
+    base_buf_init(&command, alloc, SETTINGS_MAX);
+    cli_repeat_command(cx->command, v, args, 2, &command);
+    st = base_buf_status(&command) == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "writing the page");
+    if (st == SHOAL_OK)
+        st = cli_train_page(&(struct cli_train_page){trained, opts, command.data, opts->page},
+                            &page, err);
+    if (st == SHOAL_OK)
+        st = env_write_whole(cx->env, v->report, page.data, page.size, err);
+    base_buf_fini(&page);
+    base_buf_fini(&command);
+    return st;
+}
+
+/* What came of the job; a page that cannot be written any more does not take that away. */
+static int show(const struct cli_context *cx, const struct values *v, const char *const *args,
+                const struct train_job_opts *opts, struct cli_trained *trained)
+{
+    shoal_err err = SHOAL_ERR_INIT;
+    shoal_status st = SHOAL_OK;
+
+    if (v->report != NULL)
+        st = write_page(cx, v, args, opts, trained, &err);
+    trained->report = st == SHOAL_OK ? v->report : NULL;
+    int rc = cli_train_print(cx, trained);
+    return st == SHOAL_OK ? rc : cli_fail(cx, st, &err);
+}
+
 static int run(struct cli_context *cx, const void *values, const char *const *args,
                size_t arg_count)
 {
@@ -366,7 +448,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     shoal_err err = SHOAL_ERR_INIT;
     struct train_job_opts opts = TRAIN_JOB_OPTS_INIT;
     struct cli_trained trained = {.model = v->out};
-    struct base_buf settings;
+    struct base_buf settings, page;
     char name[64], word[PATH_MAX], address[CLI_ADDRESS_SIZE];
     uint32_t cores = env_cpu_count(cx->env);
     shoal_status st;
@@ -403,7 +485,9 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     trained.app = opts.app;
     base_buf_init(&settings, env_alloc(cx->env), SETTINGS_MAX);
     base_buf_init(&trained.said, env_alloc(cx->env), SAID_MAX);
+    base_buf_init(&page, env_alloc(cx->env), SHOAL_PAGE_MAX);
     opts.said = &trained.said;
+    opts.page = v->report != NULL ? &page : NULL;
     st = join_settings(v, &settings, &err);
     if (st == SHOAL_OK)
         st = check_settings(cx, opts.app, args[0], settings.data, &err);
@@ -411,15 +495,18 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
         st = parse_staleness(v, opts.app, &opts.staleness, &err);
     opts.settings = settings.data;
     if (st == SHOAL_OK)
-        st = check_model(cx, &opts, &err);
+        st = check_model(cx, &opts, v, &err);
+    if (st == SHOAL_OK)
+        st = check_report(cx, &opts, v, &err);
     if (st == SHOAL_OK)
         st = cli_memory_start(cx, v->spill, opts.path, 2, &err);
     opts.memory_max = memory_max(cx, opts.memory_max);
     if (st == SHOAL_OK)
         st = train(cx, &opts, &trained, &err);
     cli_memory_explain(cx, v->spill, st, &err);
-    rc = st == SHOAL_OK ? cli_train_print(cx, &trained) : cli_fail(cx, st, &err);
+    rc = st == SHOAL_OK ? show(cx, v, args, &opts, &trained) : cli_fail(cx, st, &err);
     base_buf_fini(&settings);
+    base_buf_fini(&page);
     base_buf_fini(&trained.said);
     if (st == SHOAL_E_CANCELLED) {
         fflush(cx->out);
@@ -438,7 +525,9 @@ const struct cli_command cli_cmd_train = {
         "runs, 'shoal jobs' lists it, 'shoal scale' changes the number of workers, and killing "
         "any of them costs at most the task it was at. With --checkpoint, killing the driver "
         "costs at most the work since the last checkpoint: the same command with --resume goes "
-        "on from there. Ctrl-C writes one more before it ends.",
+        "on from there. Ctrl-C writes one more before it ends.\n\n"
+        "With --report a page of HTML is written at the end: how the job went and what the "
+        "application has learnt, such as topics to browse or paths of coefficients.",
     .example = "train logreg data.svm --workers 2 --out model.shoal",
     .opts = rows,
     .opt_count = sizeof rows / sizeof rows[0],

@@ -104,6 +104,15 @@ double cli_train_left(double from, double now, double elapsed_s)
 
 enum part { OBJECTIVE, RATE, WORKERS, STALE, LEFT, PARTS };
 
+static void put_held_out(struct base_buf *out, const char *name, double value)
+{
+    char text[32];
+
+    if (name != NULL && isfinite(value))
+        base_buf_printf(out, ", %s %s held out", name,
+                        cli_train_value(value, 5, text, sizeof text));
+}
+
 static void put_part(struct base_buf *out, enum part part, const struct cli_train_look *look,
                      bool ascii)
 {
@@ -114,6 +123,7 @@ static void put_part(struct base_buf *out, enum part part, const struct cli_trai
                         cli_train_value(look->value, 5, text, sizeof text));
         if (look->trend != 0 && !ascii)
             base_buf_puts(out, look->trend < 0 ? " ↓" : " ↑");
+        put_held_out(out, look->held_out, look->held_out_value);
     } else if (part == RATE && look->rate > 0) {
         cli_train_put_rate(out, look->rate, look->units);
     } else if (part == WORKERS) {
@@ -234,7 +244,9 @@ static void draw(struct cli_train_line *line, uint64_t now)
                                   trend_of(line, now),
                                   s->workers,
                                   cli_train_mean_staleness(s->stale, TRAIN_STALE_MAX),
-                                  cli_train_left(line->begun_progress, s->progress, elapsed_s)};
+                                  cli_train_left(line->begun_progress, s->progress, elapsed_s),
+                                  line->app->held_out,
+                                  s->held_out};
     struct base_buf out;
 
     base_buf_init(&out, env_alloc(cx->env), 1 << 12);
@@ -297,18 +309,29 @@ static void put_number(struct base_buf *out, const char *name, double value)
 /* The application's lines, as strings of JSON or indented. */
 static void put_said(struct base_buf *out, const struct base_buf *said, bool json)
 {
-    char line[256];
+    struct base_buf line;
 
+    base_buf_init(&line, out->alloc, said->size + 1);
     for (size_t at = 0; at < said->size;) {
         size_t size = strcspn(said->data + at, "\n");
-        snprintf(line, sizeof line, "%.*s", (int)size, said->data + at);
+        base_buf_clear(&line);
+        base_buf_append(&line, said->data + at, size);
         base_buf_puts(out, !json ? "  " : at > 0 ? "," : "");
-        if (json)
-            base_buf_json_string(out, line);
+        if (base_buf_status(&line) != SHOAL_OK)
+            out->status = base_buf_status(&line);
+        else if (json)
+            base_buf_json_string(out, line.data);
         else
-            base_buf_printf(out, "%s\n", line);
+            base_buf_printf(out, "%s\n", line.data);
         at += size + 1;
     }
+    base_buf_fini(&line);
+}
+
+/* Room for all that is printed: an escaped byte has six. */
+static size_t print_max(const struct cli_trained *t)
+{
+    return ((size_t)1 << 16) + 8 * t->said.size;
 }
 
 static int print_json(const struct cli_context *cx, const struct cli_trained *t)
@@ -318,7 +341,7 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
     uint32_t last = TRAIN_STALE_MAX;
     int rc;
 
-    base_buf_init(&out, env_alloc(cx->env), 1 << 16);
+    base_buf_init(&out, env_alloc(cx->env), print_max(t));
     base_buf_puts(&out, "{\"v\":1,\"app\":");
     base_buf_json_string(&out, t->app->name);
     base_buf_puts(&out, ",\"name\":");
@@ -326,6 +349,7 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
     base_buf_puts(&out, ",\"objective\":");
     base_buf_json_string(&out, t->app->objective);
     put_number(&out, "value", s->value);
+    put_number(&out, "held_out", s->held_out);
     put_number(&out, "seconds", t->result.seconds);
     put_number(&out, "load_seconds", t->result.load_seconds);
     put_number(&out, "cpu_s", t->cpu_s);
@@ -350,6 +374,11 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
     base_buf_puts(&out, "],\"model\":");
     if (t->model != NULL)
         base_buf_json_string(&out, t->model);
+    else
+        base_buf_puts(&out, "null");
+    base_buf_puts(&out, ",\"report\":");
+    if (t->report != NULL)
+        base_buf_json_string(&out, t->report);
     else
         base_buf_puts(&out, "null");
     base_buf_puts(&out, ",\"said\":[");
@@ -385,11 +414,14 @@ int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
 
     if (cx->json)
         return print_json(cx, t);
-    base_buf_init(&out, env_alloc(cx->env), 1 << 16);
+    base_buf_init(&out, env_alloc(cx->env), print_max(t));
     base_buf_printf(&out, "%s: ", t->app->name);
-    if (isfinite(s->value))
-        base_buf_printf(&out, "%s %s ", t->app->objective,
+    if (isfinite(s->value)) {
+        base_buf_printf(&out, "%s %s", t->app->objective,
                         cli_train_value(s->value, 6, value, sizeof value));
+        put_held_out(&out, t->app->held_out, s->held_out);
+        base_buf_puts(&out, " ");
+    }
     base_buf_printf(&out, "after %s clock%s in %s (%s CPU), ",
                     base_format_count(s->clocks, clocks, sizeof clocks), s_of(s->clocks),
                     base_format_duration(t->result.seconds, took, sizeof took),
@@ -405,6 +437,10 @@ int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
         base_buf_printf(&out, "model: %s\n", t->model);
     else if (t->app->save != NULL && cx->terminal)
         base_buf_puts(&out, "no model was kept; --out FILE keeps one\n");
+    if (t->report != NULL)
+        base_buf_printf(&out, "report: %s\n", t->report);
+    else if (t->app->report != NULL && cx->terminal)
+        base_buf_puts(&out, "add --report out.html for a page about it\n");
     rc = cli_print(cx, &out);
     base_buf_fini(&out);
     return rc;

@@ -33,6 +33,8 @@ struct cli_train_look {
     int trend;                    /* of the value: -1 falls, 1 rises */
     uint32_t workers;
     double stale, left_s; /* mean clocks behind; NAN: not known */
+    const char *held_out; /* what is measured on data that is not trained on; NULL: nothing */
+    double held_out_value;
 };
 enum cli_train_bar { CLI_TRAIN_PLAIN, CLI_TRAIN_ASCII, CLI_TRAIN_BLOCKS };
 /* At most `width` columns: name, share done, bar, objective, rate, workers, staleness, time left.
@@ -56,6 +58,7 @@ double cli_train_mean_staleness(const uint64_t *counts, size_t count);
 struct cli_trained {
     const shoal_app *app;
     const char *name, *model;
+    const char *report; /* the page that was written; NULL: none */
     struct train_job_result result;
     struct base_buf said; /* by the application, lines */
     double cpu_s;

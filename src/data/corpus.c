@@ -239,14 +239,18 @@ static shoal_status choose_loaded(struct data_corpus_reader *reader, struct data
     return st;
 }
 
-static shoal_status check_loaded(const struct data_corpus *corpus, const char *path, shoal_err *err)
+shoal_status data_corpus_check(const struct data_corpus_reader *reader, uint64_t documents,
+                               uint32_t words, uint64_t left_out, shoal_err *err)
 {
-    if (corpus->x.documents == 0)
-        return base_err(err, SHOAL_E_FORMAT, "cannot read corpus '%s': no documents in it", path);
-    if (corpus->x.words == 0)
-        return base_err(err, SHOAL_E_FORMAT, "cannot read corpus '%s': no words in it%s", path,
-                        corpus->left_out > 0 ? ", all were left out" : "");
-    return SHOAL_OK;
+    if (documents > 0 && words > 0)
+        return SHOAL_OK;
+    base_err(err, SHOAL_E_FORMAT, "cannot read corpus '%s': no %s in it%s", reader->path,
+             documents == 0 ? "documents" : "words",
+             documents > 0 && left_out > 0 ? ", all were left out" : "");
+    if (reader->resembles != DATA_CORPUS_AUTO)
+        base_err_hint(err, "it was read as text; with format %s it would be told what is wrong",
+                      data_corpus_format_names[reader->resembles]);
+    return SHOAL_E_FORMAT;
 }
 
 /* Gives back what growing took too much; where that fails nothing is lost. */
@@ -296,9 +300,10 @@ shoal_status data_corpus_load(shoal_env *env, const char *path, const struct dat
     if (st == SHOAL_OK)
         st = data_corpus_names(reader, &corpus.x.words, &corpus.names, err);
     if (st == SHOAL_OK)
-        st = check_loaded(&corpus, path, err);
+        st = data_corpus_check(reader, corpus.x.documents, corpus.x.words, corpus.left_out, err);
     if (st == SHOAL_OK) {
         shrink_all(&corpus);
+        corpus.resembles = data_corpus_resembles(reader);
         *out = corpus;
         corpus = (struct data_corpus){0};
     }

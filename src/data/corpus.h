@@ -7,8 +7,8 @@
  * and leave nothing half-loaded.
  *
  * Words are numbers from 0 in the order of the vocabulary file, or of first appearance in text; a
- * corpus without names calls word w by the number w + 1. In a document words ascend, each once, with
- * their counts. Text is read in blocks that several threads take apart; the result does not depend
+ * corpus without names calls word w by the number w + 1, and where some of its words are left out the
+ * others keep that number as their name. In a document words ascend, each once, with their counts. Text is read in blocks that several threads take apart; the result does not depend
  * on how many. What is loaded takes 8 bytes an entry (a word of a document) and 8 a document. Larger
  * corpora are read block by block, whatever the format:
  *
@@ -32,6 +32,9 @@
 
 #define DATA_CORPUS_WORDS_MAX     2147483647u
 #define DATA_CORPUS_DOCUMENTS_MAX ((uint64_t)1 << 40)
+/* Documents without words, and words that no document has, cost memory and no bytes of a file: there
+ * may be as many of either as this, and 64 for each entry. */
+#define DATA_CORPUS_UNUSED_MAX ((uint64_t)1 << 24)
 
 enum data_corpus_format {
     DATA_CORPUS_AUTO,
@@ -47,7 +50,8 @@ struct data_corpus_opts { /* all zero: the defaults */
     const char *vocab; /* the file of names, one a line; NULL: for docword.X it is vocab.X
                                      when that exists. For text: the only words to keep */
     const struct data_ids *known; /* the vocabulary of a model: other words are left out */
-    uint32_t words;               /* the same for a model without names; 0: as found */
+    uint32_t words;               /* the same for a model without names; 0: as found. Then the words
+                                     of the corpus must be numbers, or called by numbers */
     const char *stop_words;       /* "english", "none" or a file; NULL: "english" for text without a
                                      vocabulary, else "none" */
     uint64_t min_count;           /* leave out words that occur less often in all */
@@ -69,6 +73,8 @@ struct data_corpus {
     uint64_t sorted;       /* documents whose words did not ascend in the file */
     uint64_t repeated;     /* entries whose word was in the document already: counts were added */
     uint64_t left_out;     /* tokens of words that are not in the vocabulary or were not chosen */
+    enum data_corpus_format resembles; /* of text that begins much like another format: that one.
+                                          data_corpus_load sets it; else DATA_CORPUS_AUTO */
     size_t start_cap, word_cap, count_cap; /* of the arrays */
 };
 
@@ -87,6 +93,12 @@ SHOAL_MUST_USE shoal_status data_corpus_load(shoal_env *env, const char *path,
 /* The name of a word, or its number where there are no names; not NUL-terminated. */
 const char *data_corpus_name(const struct data_ids *names, uint32_t word, char buf[DATA_ID_BUF],
                              size_t *out_size);
+
+/* Whether words have no names, or those that words without names keep when others are left out:
+ * numbers that ascend. */
+bool data_corpus_numbered(const struct data_ids *names);
+/* The number of a word, from 1, where they are. */
+uint32_t data_corpus_number(const struct data_ids *names, uint32_t word);
 
 /* ---- block by block ---- */
 
@@ -108,7 +120,13 @@ SHOAL_MUST_USE shoal_status data_corpus_next(struct data_corpus_reader *reader,
 SHOAL_MUST_USE shoal_status data_corpus_names(struct data_corpus_reader *reader,
                                               uint32_t *out_words, struct data_ids *out_names,
                                               shoal_err *err);
+/* After the end, of all that was given out: SHOAL_E_FORMAT in words when there are no documents or no
+ * words. */
+SHOAL_MUST_USE shoal_status data_corpus_check(const struct data_corpus_reader *reader,
+                                              uint64_t documents, uint32_t words, uint64_t left_out,
+                                              shoal_err *err);
 enum data_corpus_format data_corpus_format_of(const struct data_corpus_reader *reader);
+enum data_corpus_format data_corpus_resembles(const struct data_corpus_reader *reader);
 void data_corpus_close(struct data_corpus_reader *reader); /* NULL is allowed */
 
 /* ---- how often words occur ---- */
@@ -149,6 +167,10 @@ void data_corpus_discard(struct data_corpus_writer *writer); /* NULL is allowed 
 uint64_t data_corpus_written(const struct data_corpus_writer *writer);
 
 /* ---- as UCI text ---- */
+
+/* The vocabulary that is read with a bag of words when it is there and no other is named: vocab.X for
+ * docword.X, else "". */
+void data_corpus_vocab_beside(const char *path, char *buf, size_t size);
 
 /* Replaces `path` by the documents, and `vocab` (NULL: not wanted) by the names. Reading both gives
  * an equal corpus. */

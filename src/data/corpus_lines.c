@@ -78,6 +78,8 @@ static bool end_document(struct corpus_part *part, size_t from, bool ascending)
 
 /* ---- UCI ---- */
 
+enum { UCI_LINE_MIN = 6 }; /* bytes of an entry: "1 1 1" and an end */
+
 struct triple {
     uint64_t document, word, count;
     const char *word_at, *count_at;
@@ -188,6 +190,31 @@ bool corpus_looks_uci(const char *text, size_t size)
     return s != NULL;
 }
 
+bool corpus_too_many(uint64_t count, uint64_t entries)
+{
+    return count > DATA_CORPUS_UNUSED_MAX && (count - DATA_CORPUS_UNUSED_MAX) / 64 > entries;
+}
+
+/* Numbers that the entries of the file do not bear out would cost memory and hours. */
+static shoal_status check_header(const struct data_corpus_reader *reader, const uint64_t n[3],
+                                 shoal_err *err)
+{
+    uint64_t entries = n[2], size = 0;
+
+    if (env_size(reader->blocks.file, &size, NULL) == SHOAL_OK && size / UCI_LINE_MIN < entries)
+        entries = size / UCI_LINE_MIN;
+    if (!corpus_too_many(n[0], entries) && !corpus_too_many(n[1], entries))
+        return SHOAL_OK;
+    bool documents = corpus_too_many(n[0], entries);
+    base_err(err, SHOAL_E_LIMIT,
+             "cannot read corpus '%s': its header has %" PRIu64 " %s, and there are %s%" PRIu64
+             " entries; expected at most %" PRIu64 " and 64 an entry",
+             reader->path, n[!documents], documents ? "documents" : "words",
+             entries < n[2] ? "at most " : "", entries, DATA_CORPUS_UNUSED_MAX);
+    base_err_where(err, "%s, line %d", reader->path, documents ? 1 : 2);
+    return SHOAL_E_LIMIT;
+}
+
 /* The three numbers on top; reader->text moves past them. */
 shoal_status corpus_uci_header(struct data_corpus_reader *reader, shoal_err *err)
 {
@@ -208,6 +235,9 @@ shoal_status corpus_uci_header(struct data_corpus_reader *reader, shoal_err *err
                                    most[i], n[i]);
         s = next;
     }
+    shoal_status st = check_header(reader, n, err);
+    if (st != SHOAL_OK)
+        return st;
     reader->documents = n[0];
     reader->words = (uint32_t)n[1];
     reader->words_fixed = true;
@@ -283,15 +313,21 @@ void corpus_parse_ldac(struct corpus_part *part)
     }
 }
 
+/* The first line that is not blank, from its first character on; NULL: there is none. */
+static const char *first_line(const char *s, const char *end)
+{
+    for (s = skip_blanks(s); s < end && at_end(s); s = skip_blanks(s))
+        s += (*s == '\r') + 1;
+    return s < end ? s : NULL;
+}
+
 /* The first line that is not blank is a number and as many pairs, one at least. */
 bool corpus_looks_ldac(const char *text, size_t size)
 {
-    const char *s = text, *end = text + size;
+    const char *s = first_line(text, text + size);
     uint64_t pairs = 0, seen = 0, n = 0;
 
-    for (s = skip_blanks(s); s < end && at_end(s); s = skip_blanks(s))
-        s += (*s == '\r') + 1;
-    if (s >= end)
+    if (s == NULL)
         return false;
     s = take_u64(s, &pairs);
     while (s != NULL && (*s == ' ' || *s == '\t')) {
@@ -303,4 +339,33 @@ bool corpus_looks_ldac(const char *text, size_t size)
         seen++;
     }
     return s != NULL && at_end(s) && seen == pairs && seen > 0;
+}
+
+/* "NUMBER NUMBER:NUMBER ..." */
+static bool begins_with_pairs(const char *s)
+{
+    uint64_t n = 0;
+
+    s = take_u64(s, &n);
+    s = s != NULL && (*s == ' ' || *s == '\t') ? take_u64(skip_blanks(s), &n) : NULL;
+    return s != NULL && *s == ':' && data_number_digit(s[1]);
+}
+
+enum data_corpus_format corpus_resembles(const char *text, size_t size)
+{
+    const char *s = first_line(text, text + size);
+    bool digit = false, pair = false;
+
+    if (s == NULL)
+        return DATA_CORPUS_AUTO;
+    if (begins_with_pairs(s))
+        return DATA_CORPUS_LDAC;
+    for (; *s != '\n'; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c >= 0x80 || (unsigned char)((c | 0x20) - 'a') < 26)
+            return DATA_CORPUS_AUTO;
+        pair |= digit && c == ':';
+        digit |= data_number_digit(*s);
+    }
+    return !digit ? DATA_CORPUS_AUTO : pair ? DATA_CORPUS_LDAC : DATA_CORPUS_UCI;
 }

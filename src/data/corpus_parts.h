@@ -54,7 +54,7 @@ struct data_corpus_reader {
     const struct base_alloc *alloc;
     const char *path;
     struct data_corpus_opts opts;
-    enum data_corpus_format format;
+    enum data_corpus_format format, resembles;
     struct data_blocks blocks;
     const char *text; /* the first block, read to recognise the format; NULL once used */
     size_t text_size;
@@ -70,9 +70,10 @@ struct data_corpus_reader {
     uint64_t left_out; /* not yet told */
     /* uci */
     uint64_t documents; /* the header's */
-    uint64_t header_entries, entries_seen, header_lines;
-    uint64_t document; /* the number of the one being read, documents before it are out */
-    bool begun;        /* ... and it has words already: in `carry` between blocks */
+    uint64_t header_entries, header_lines;
+    uint64_t entries_seen; /* lda-c, too */
+    uint64_t document;     /* the number of the one being read, documents before it are out */
+    bool begun;            /* ... and it has words already: in `carry` between blocks */
     struct data_corpus carry;
     /* binary */
     struct store_pack *pack;
@@ -120,6 +121,10 @@ void corpus_parse_chunk(struct corpus_part *part);
 /* Whether the block begins like the format; uci: takes the header, too. */
 bool corpus_looks_uci(const char *text, size_t size);
 bool corpus_looks_ldac(const char *text, size_t size);
+/* What text may be meant for: a bag of words with a mistake on top, or DATA_CORPUS_AUTO. */
+enum data_corpus_format corpus_resembles(const char *text, size_t size);
+/* More documents or words than so many entries make likely. */
+bool corpus_too_many(uint64_t count, uint64_t entries);
 SHOAL_MUST_USE shoal_status corpus_uci_header(struct data_corpus_reader *reader, shoal_err *err);
 
 /* The names of a vocabulary file, one a line. */

@@ -59,6 +59,8 @@ static shoal_status recognise(struct data_corpus_reader *reader, shoal_err *err)
         reader->format = corpus_looks_uci(reader->text, reader->text_size)    ? DATA_CORPUS_UCI
                          : corpus_looks_ldac(reader->text, reader->text_size) ? DATA_CORPUS_LDAC
                                                                               : DATA_CORPUS_TEXT;
+    if (reader->opts.format == DATA_CORPUS_AUTO && reader->format == DATA_CORPUS_TEXT)
+        reader->resembles = corpus_resembles(reader->text, reader->text_size);
     return reader->format == DATA_CORPUS_UCI ? corpus_uci_header(reader, err) : SHOAL_OK;
 }
 
@@ -319,6 +321,7 @@ static shoal_status append_lines(struct data_corpus_reader *reader, const struct
         corpus_put_document(corpus, part->length[d]);
     if (!reader->words_fixed && part->words_seen > reader->words)
         reader->words = part->words_seen;
+    reader->entries_seen += part->entries;
     corpus->tokens += part->tokens;
     append_facts(corpus, part);
     return SHOAL_OK;
@@ -331,6 +334,12 @@ static shoal_status end_carry(struct data_corpus_reader *reader, uint64_t next,
     struct data_corpus *carry = &reader->carry;
     uint64_t empty = next - reader->document - reader->begun;
 
+    /* A header from a pipe may have said anything. */
+    if (corpus_too_many(empty, reader->entries_seen))
+        return base_err(err, SHOAL_E_LIMIT,
+                        "cannot read corpus '%s': %" PRIu64 " documents without words before "
+                        "document %" PRIu64 "; expected at most %" PRIu64 " and 64 an entry",
+                        reader->path, empty, next + 1, DATA_CORPUS_UNUSED_MAX);
     if (empty > SIZE_MAX / 16 || !corpus_make_room(corpus, (size_t)empty + 1, carry->entries))
         return base_err_nomem(err, "reading a corpus");
     if (reader->begun)
@@ -434,21 +443,32 @@ static shoal_status next_parts(struct data_corpus_reader *reader, shoal_err *err
                         err);
 }
 
-/* After the last line: the document that was being read and the empty ones that follow, some at a
- * time; then the header's number of entries must be right. */
+/* After the last line the header's number of entries must be right, which bounds the number of
+ * documents, too; then the document that was being read and the empty ones that follow, some at a
+ * time. */
 static shoal_status end_uci(struct data_corpus_reader *reader, struct data_corpus *corpus,
                             shoal_err *err)
 {
-    if (reader->document < reader->documents) {
-        uint64_t next = reader->document + EMPTY_AT_ONCE;
-        return end_carry(reader, next < reader->documents ? next : reader->documents, corpus, err);
-    }
-    if (reader->entries_seen == reader->header_entries)
+    if (reader->entries_seen != reader->header_entries)
+        return data_blocks_bad(&reader->blocks, reader->header_lines, 0, err,
+                               "expected the number of entries that follow, %" PRIu64
+                               ", found %" PRIu64,
+                               reader->entries_seen, reader->header_entries);
+    if (reader->document == reader->documents)
         return SHOAL_END;
-    return data_blocks_bad(&reader->blocks, reader->header_lines, 0, err,
-                           "expected the number of entries that follow, %" PRIu64
-                           ", found %" PRIu64,
-                           reader->entries_seen, reader->header_entries);
+    uint64_t next = reader->document + EMPTY_AT_ONCE;
+    return end_carry(reader, next < reader->documents ? next : reader->documents, corpus, err);
+}
+
+/* Words of LDA-C that no vocabulary names: what they are numbered up to is known as they are read. */
+static shoal_status check_words(const struct data_corpus_reader *reader, shoal_err *err)
+{
+    if (reader->words_fixed || !corpus_too_many(reader->words, reader->entries_seen))
+        return SHOAL_OK;
+    return base_err(err, SHOAL_E_LIMIT,
+                    "cannot read corpus '%s': its words go up to %u, and there are %" PRIu64
+                    " entries; expected at most %" PRIu64 " words and 64 an entry",
+                    reader->path, reader->words - 1, reader->entries_seen, DATA_CORPUS_UNUSED_MAX);
 }
 
 static shoal_status next_raw(struct data_corpus_reader *reader, struct data_corpus *corpus,
@@ -475,6 +495,8 @@ static shoal_status next_raw(struct data_corpus_reader *reader, struct data_corp
         for (size_t i = 0; i < reader->part_used && st == SHOAL_OK; i++)
             if (reader->format != DATA_CORPUS_UCI)
                 st = append_lines(reader, &reader->part[i], corpus, err);
+        if (st == SHOAL_OK && reader->format == DATA_CORPUS_LDAC)
+            st = check_words(reader, err);
     }
     return st;
 }
@@ -558,4 +580,9 @@ shoal_status data_corpus_next(struct data_corpus_reader *reader, struct data_cor
 enum data_corpus_format data_corpus_format_of(const struct data_corpus_reader *reader)
 {
     return reader->format;
+}
+
+enum data_corpus_format data_corpus_resembles(const struct data_corpus_reader *reader)
+{
+    return reader->resembles;
 }

@@ -2,7 +2,9 @@
  * those that occur often enough.
  *
  * A file's words keep their order: what is given out are the kept ones, numbered from 0. Only the
- * words of a model have another order. Tests: tests/unit/data/test_corpus.c. */
+ * words of a model have another order. Words that have no names are called by their numbers in the
+ * file, whatever is left out: a model knows them by these. Tests: tests/unit/data/test_corpus.c,
+ * test_corpus_vocab.c. */
 #include "base/err.h"
 #include "data/corpus_parts.h"
 #include "data/words.h"
@@ -86,9 +88,7 @@ shoal_status corpus_load_names(shoal_env *env, const char *path, struct data_ids
     return st;
 }
 
-/* docword.X in a folder has its words in vocab.X there, when somebody put it there: "" when the name
- * is another. */
-static void name_beside(const char *path, char *buf, size_t size)
+void data_corpus_vocab_beside(const char *path, char *buf, size_t size)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
 
@@ -104,9 +104,14 @@ static shoal_status load_vocab(struct data_corpus_reader *reader, shoal_err *err
     char beside[4096];
     const char *path = reader->opts.vocab;
 
+    if (path == NULL && reader->format == DATA_CORPUS_BINARY)
+        return SHOAL_OK;
+    if (path != NULL && reader->names.count > 0)
+        return base_err(err, SHOAL_E_INVAL, "corpus '%s' has the names of its words in it",
+                        reader->path);
     if (path == NULL) {
         struct env_file *file = NULL;
-        name_beside(reader->path, beside, sizeof beside);
+        data_corpus_vocab_beside(reader->path, beside, sizeof beside);
         if (beside[0] == '\0')
             return SHOAL_OK;
         shoal_status st = env_open(reader->env, beside, &file, NULL);
@@ -118,12 +123,13 @@ static shoal_status load_vocab(struct data_corpus_reader *reader, shoal_err *err
     shoal_status st = corpus_load_names(reader->env, path, &reader->names, err);
     if (st != SHOAL_OK)
         return st;
-    if (reader->format == DATA_CORPUS_UCI && reader->names.count != reader->words) {
+    if (reader->format != DATA_CORPUS_LDAC && reader->names.count != reader->words) {
         base_err(err, SHOAL_E_FORMAT,
                  "cannot read corpus '%s': its header says %u words, and its vocabulary '%s' has "
                  "%u",
                  reader->path, reader->words, path, reader->names.count);
-        base_err_where(err, "%s, line 2", reader->path);
+        if (reader->format == DATA_CORPUS_UCI)
+            base_err_where(err, "%s, line 2", reader->path);
         return SHOAL_E_FORMAT;
     }
     reader->words = reader->names.count;
@@ -133,45 +139,124 @@ static shoal_status load_vocab(struct data_corpus_reader *reader, shoal_err *err
 
 /* ---- which words are given out ---- */
 
-/* What reader->map says for a word by its name, or its number where there are no names. */
-static uint32_t mapped(const struct data_corpus_reader *reader, const struct data_ids *stop,
-                       uint32_t word, uint32_t next)
+/* The largest of names that are numbers and ascend, as words without names are called once some are
+ * left out; 0: these are other names. */
+static uint32_t last_number(const struct data_ids *names)
+{
+    uint64_t last = 0;
+
+    for (uint32_t w = 0; w < names->count; w++) {
+        uint64_t number = names->word[w]; /* 2^63 and more: text */
+        if (number <= last || number > DATA_CORPUS_WORDS_MAX)
+            return 0;
+        last = number;
+    }
+    return (uint32_t)last;
+}
+
+bool data_corpus_numbered(const struct data_ids *names)
+{
+    return names->count == 0 || last_number(names) > 0;
+}
+
+uint32_t data_corpus_number(const struct data_ids *names, uint32_t word)
+{
+    return names->count > 0 ? (uint32_t)names->word[word] : word + 1;
+}
+
+static shoal_status make_map(struct data_corpus_reader *reader, uint32_t count, uint32_t words,
+                             shoal_err *err)
+{
+    reader->map = base_malloc(reader->alloc, ((size_t)count + 1) * sizeof *reader->map);
+    if (reader->map == NULL)
+        return base_err_nomem(err, "reading a corpus");
+    reader->map_count = count;
+    reader->map_words = words;
+    return SHOAL_OK;
+}
+
+static shoal_status refuse_numbers(const struct data_corpus_reader *reader, const char *why,
+                                   shoal_err *err)
+{
+    base_err(err, SHOAL_E_INVAL, "the words of corpus '%s' are numbers, and %s", reader->path, why);
+    base_err_hint(err,
+                  "call it docword.X and its vocabulary vocab.X, or give it names by 'shoal corpus "
+                  "build --vocab VOCABULARY %s NEW'",
+                  reader->path);
+    return SHOAL_E_INVAL;
+}
+
+static shoal_status refuse_names(const struct data_corpus_reader *reader, shoal_err *err)
+{
+    return base_err(err, SHOAL_E_INVAL,
+                    "the words of '%s' have names; those of the model are numbers", reader->path);
+}
+
+/* A model without names: its words are numbers, and those of the file must be. */
+static shoal_status map_to_numbers(struct data_corpus_reader *reader, shoal_err *err)
+{
+    const struct data_ids *names = &reader->names;
+    uint32_t words = reader->opts.words, count = names->count > 0 ? names->count : words;
+
+    if (!data_corpus_numbered(names))
+        return refuse_names(reader, err);
+    shoal_status st = make_map(reader, count, words, err);
+    for (uint32_t w = 0; w < count && st == SHOAL_OK; w++) {
+        uint32_t number = data_corpus_number(names, w);
+        reader->map[w] = number <= words ? number - 1 : DATA_ID_NONE;
+    }
+    return st;
+}
+
+/* A model with names. */
+static shoal_status map_to_known(struct data_corpus_reader *reader, shoal_err *err)
 {
     const struct data_ids *known = reader->opts.known;
+    bool named = reader->names.count > 0;
+    uint32_t last = last_number(known), count = named ? reader->names.count : last;
     char buf[DATA_ID_BUF];
     size_t size = 0;
-    const char *name = data_corpus_name(&reader->names, word, buf, &size);
 
-    if (known != NULL)
-        return data_ids_find(known, name, size);
-    return stop->count > 0 && data_ids_find(stop, name, size) != DATA_ID_NONE ? DATA_ID_NONE : next;
+    if (count == 0)
+        return refuse_numbers(reader, "those of the model have names", err);
+    if (last > 0 && !data_corpus_numbered(&reader->names))
+        return refuse_names(reader, err);
+    shoal_status st = make_map(reader, count, known->count, err);
+    for (uint32_t w = 0; w < count && st == SHOAL_OK; w++) {
+        const char *name = data_corpus_name(&reader->names, w, buf, &size);
+        reader->map[w] = data_ids_find(known, name, size);
+    }
+    return st;
+}
+
+/* All but stop words. */
+static shoal_status map_chosen(struct data_corpus_reader *reader, const struct data_ids *stop,
+                               shoal_err *err)
+{
+    uint32_t count = reader->names.count, next = 0;
+    char buf[DATA_ID_BUF];
+    size_t size = 0;
+
+    if (count == 0)
+        return refuse_numbers(reader, "stop words have names", err);
+    shoal_status st = make_map(reader, count, 0, err);
+    for (uint32_t w = 0; w < count && st == SHOAL_OK; w++) {
+        const char *name = data_ids_name(&reader->names, w, buf, &size);
+        reader->map[w] = data_ids_find(stop, name, size) == DATA_ID_NONE ? next++ : DATA_ID_NONE;
+    }
+    reader->map_words = next;
+    return st;
 }
 
 /* Words of files that have numbers for them: by stop words or the words of a model. */
 static shoal_status map_numbers(struct data_corpus_reader *reader, const struct data_ids *stop,
                                 shoal_err *err)
 {
-    const struct data_corpus_opts *opts = &reader->opts;
-    uint32_t count = reader->words_fixed ? reader->words : 0, next = 0;
-
-    if (opts->words > 0 && opts->known == NULL)
-        count = opts->words;
-    else if (stop->count == 0 && opts->known == NULL)
-        return SHOAL_OK;
-    if (reader->names.count == 0 && opts->words == 0)
-        return base_err(err, SHOAL_E_INVAL,
-                        "corpus '%s' has numbers for words; choosing by name needs a vocabulary",
-                        reader->path);
-    reader->map = base_malloc(reader->alloc, ((size_t)count + 1) * sizeof *reader->map);
-    if (reader->map == NULL)
-        return base_err_nomem(err, "reading a corpus");
-    for (uint32_t w = 0; w < count; w++) {
-        reader->map[w] = opts->words > 0 && opts->known == NULL ? w : mapped(reader, stop, w, next);
-        next += reader->map[w] != DATA_ID_NONE;
-    }
-    reader->map_count = count;
-    reader->map_words = opts->known != NULL ? opts->known->count : next;
-    return SHOAL_OK;
+    if (reader->opts.known != NULL)
+        return map_to_known(reader, err);
+    if (reader->opts.words > 0)
+        return map_to_numbers(reader, err);
+    return stop->count > 0 ? map_chosen(reader, stop, err) : SHOAL_OK;
 }
 
 /* Words of text: those of a vocabulary alone, or all but stop words. */
@@ -203,13 +288,17 @@ static shoal_status start_words(struct data_corpus_reader *reader, const char *s
 
 shoal_status corpus_start_vocabulary(struct data_corpus_reader *reader, shoal_err *err)
 {
+    const struct data_ids *known = reader->opts.known;
     const char *stop = reader->opts.stop_words;
     struct data_ids stop_ids;
     bool text = reader->format == DATA_CORPUS_TEXT;
 
-    if (text)
-        return start_words(reader, stop != NULL ? stop : "english", err);
-    shoal_status st = reader->format != DATA_CORPUS_BINARY ? load_vocab(reader, err) : SHOAL_OK;
+    if (text && (known != NULL ? data_corpus_numbered(known) : reader->opts.words > 0))
+        return refuse_names(reader, err);
+    shoal_status st =
+        text ? start_words(reader, stop != NULL ? stop : "english", err) : load_vocab(reader, err);
+    if (text && (known != NULL || reader->opts.vocab == NULL))
+        return st; /* these have been left out */
     data_ids_init(&stop_ids, reader->alloc);
     if (st == SHOAL_OK && stop != NULL)
         st = data_words_stop(reader->env, stop, &stop_ids, err);
@@ -349,13 +438,32 @@ void corpus_apply(const struct corpus_map *map, struct data_corpus *corpus, uint
 
 /* ---- the names of what was given out ---- */
 
+/* Words without names: their numbers, where some are left out. */
+static shoal_status copy_numbers(const struct data_corpus_reader *reader, struct data_ids *names)
+{
+    uint32_t index = 0;
+    shoal_status st = SHOAL_OK;
+
+    if (reader->map == NULL || reader->map_words == reader->map_count)
+        return SHOAL_OK;
+    for (uint32_t w = 0; w < reader->map_count && st == SHOAL_OK; w++)
+        if (reader->map[w] != DATA_ID_NONE)
+            st = data_ids_add_number(names, (uint64_t)w + 1, &index);
+    return st;
+}
+
 static shoal_status copy_names(const struct data_corpus_reader *reader, struct data_ids *names)
 {
-    const struct data_ids *from = reader->opts.known != NULL ? reader->opts.known : &reader->names;
-    uint32_t stop = reader->opts.known != NULL ? 0 : reader->stop_count, index = 0;
-    const uint32_t *map = reader->opts.known != NULL ? NULL : reader->map;
+    const struct data_ids *known = reader->opts.known;
+    const struct data_ids *from = known != NULL ? known : &reader->names;
+    uint32_t stop = known != NULL ? 0 : reader->stop_count, index = 0;
+    const uint32_t *map = known != NULL ? NULL : reader->map;
     char buf[DATA_ID_BUF];
 
+    if (known == NULL && reader->opts.words > 0)
+        return SHOAL_OK; /* numbers of a model */
+    if (from->count == stop)
+        return copy_numbers(reader, names);
     for (uint32_t w = stop; w < from->count; w++) {
         size_t size = 0;
         if (map != NULL && (w - stop >= reader->map_count || map[w - stop] == DATA_ID_NONE))

@@ -264,7 +264,7 @@ static shoal_status report(const struct data_blocks *blocks, const struct data_s
                     err, "expected %s, found '%s'", expected[part->bad],
                     data_blocks_show(at, size, shown));
     if (part->bad == DATA_SVM_INDEX_ZERO)
-        base_err_hint(err, "if the first column is 0 in this file, read it as counting from 0");
+        base_err_hint(err, "if columns count from 0 in this file: --set index=zero");
     if (part->bad == DATA_SVM_LABELS)
         base_err_hint(err, "data with several labels a row is not supported");
     return SHOAL_E_FORMAT;

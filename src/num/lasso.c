@@ -31,12 +31,12 @@
  *
  * The end. When an epoch gains little, the slopes of the whole set are found at one point, which
  * gives the duality gap as far as the set tells and fresh priorities. Columns outside the set are
- * looked at by `scan`. (Working sets as in Massias, Gramfort and Salmon, "Celer: a fast solver for
+ * looked at by who calls. (Working sets as in Massias, Gramfort and Salmon, "Celer: a fast solver for
  * the lasso with dual extrapolation", 2018, and the strong rules of Tibshirani and others, 2012.)
  *
  * Cost: an epoch touches the entries of visited columns. Memory: (ANDERSON + 5) x (rows + columns of
  * the set) doubles. Sums are doubles throughout, data floats. */
-#include "num/lasso.h"
+#include "num/lasso_parts.h"
 
 #include "base/rand.h"
 #include <float.h>
@@ -44,10 +44,8 @@
 #include <string.h>
 
 enum { ANDERSON = 5, NEWTON_MAX = 50, HALVES_MAX = 30, INNER_MAX = 20, REST = 4 };
-static const double CURVE_MIN = 1e-5;   /* of p (1 - p) */
-static const double CONSTANT = 1e-10;   /* h of a constant column, against sum of v x^2 */
+static const double CONSTANT = 1e-13;   /* h of a constant column, against sum of v x^2: rounding */
 static const double INNER_SHARE = 0.03; /* of the first round's gain: enough for one parabola */
-static const double STEP_MAX = 2;       /* of a logistic intercept */
 static const double ROUNDING = 1e-12;   /* of a slope against the penalty */
 static const double STRICTER = 0.3;     /* after a look that found the end was not there */
 
@@ -75,166 +73,6 @@ struct descent {
     double *start_b;                /* (set) logistic: where the parabola was laid */
     double *curve, *inner_u, *free; /* (rows) v; logistic: u of the parabola; what is needed */
 };
-
-/* ---- points ---- */
-
-static double weight_of(const struct num_lasso *p, uint32_t row)
-{
-    return p->weight != NULL ? (double)p->weight[row] : 1;
-}
-
-static double sigmoid(double z)
-{
-    return z > 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
-}
-
-/* u from z; its sum. */
-static double slopes_at(const struct num_lasso *p, const double *z, double *u)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < p->x.rows; i++) {
-        double mean = p->loss == NUM_LASSO_LOGISTIC ? sigmoid(z[i]) : z[i];
-        u[i] = weight_of(p, i) * ((double)p->y[i] - mean) / p->total;
-        sum += u[i];
-    }
-    return sum;
-}
-
-static void shift(struct num_lasso_point *point, uint32_t rows, double by)
-{
-    point->intercept += by;
-    for (uint32_t i = 0; i < rows; i++)
-        point->z[i] += by;
-}
-
-/* Sum of p (1 - p) weights / total. */
-static double curve_sum(const struct num_lasso *p, const double *z)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < p->x.rows; i++) {
-        double mean = sigmoid(z[i]);
-        sum += weight_of(p, i) * mean * (1 - mean) / p->total;
-    }
-    return sum;
-}
-
-/* u from z, with the best intercept: then u adds up to 0. */
-static void settle(const struct num_lasso *p, struct num_lasso_point *point)
-{
-    double sum = slopes_at(p, point->z, point->u);
-
-    for (int i = 0; i < NEWTON_MAX && p->intercept && fabs(sum) > 1e-14; i++) {
-        double step = sum, before = sum;
-        if (p->loss == NUM_LASSO_LOGISTIC)
-            step = fmin(fmax(sum / fmax(curve_sum(p, point->z), 1e-12), -STEP_MAX), STEP_MAX);
-        shift(point, p->x.rows, step);
-        sum = slopes_at(p, point->z, point->u);
-        if (i > 3 && fabs(sum) >= fabs(before))
-            break; /* rounding is all that is left */
-    }
-}
-
-void num_lasso_begin(const struct num_lasso *p, struct num_lasso_point *point)
-{
-    point->intercept = 0;
-    memset(point->z, 0, p->x.rows * sizeof *point->z);
-    settle(p, point);
-}
-
-void num_lasso_place(const struct num_lasso_ops *ops, const struct num_lasso *p,
-                     const struct num_lasso_set *set, struct num_lasso_point *point)
-{
-    for (uint32_t i = 0; i < p->x.rows; i++)
-        point->z[i] = point->intercept;
-    for (uint32_t i = 0; i < set->count; i++)
-        if (set->b[i] != 0)
-            ops->move(&p->x, set->column[i], -set->b[i], NULL, point->z);
-    settle(p, point);
-}
-
-static double penalty(const struct num_lasso *p, const double *b, uint32_t count)
-{
-    double one = 0, two = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        one += fabs(b[i]);
-        two += b[i] * b[i];
-    }
-    return p->lambda * (p->mix * one + (1 - p->mix) * two / 2);
-}
-
-static double loss_at(const struct num_lasso *p, const double *z)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < p->x.rows; i++) {
-        double y = (double)p->y[i], r = y - z[i];
-        if (p->loss == NUM_LASSO_SQUARED)
-            sum += weight_of(p, i) * r * r / 2;
-        else
-            sum += weight_of(p, i) * (fmax(z[i], 0) - y * z[i] + log1p(exp(-fabs(z[i]))));
-    }
-    return sum / p->total;
-}
-
-double num_lasso_objective(const struct num_lasso *p, const struct num_lasso_set *set,
-                           const struct num_lasso_point *point)
-{
-    return loss_at(p, point->z) + penalty(p, set->b, set->count);
-}
-
-/* ---- the bound ---- */
-
-static double entropy(double q)
-{
-    return q > 0 && q < 1 ? -q * log(q) - (1 - q) * log(1 - q) : 0;
-}
-
-/* What the dual of the loss is at t u. */
-static double dual_loss(const struct num_lasso *p, const struct num_lasso_point *point, double t)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < p->x.rows; i++) {
-        double s = weight_of(p, i), y = (double)p->y[i];
-        if (!(s > 0))
-            continue;
-        double r = t * point->u[i] * p->total / s;
-        sum += s * (p->loss == NUM_LASSO_SQUARED ? r * y - r * r / 2 : entropy(y - r));
-    }
-    return sum / p->total;
-}
-
-/* The best t of a squared loss. */
-static double best_t(const struct num_lasso *p, const struct num_lasso_point *point)
-{
-    double uy = 0, uu = 0;
-
-    for (uint32_t i = 0; i < p->x.rows; i++) {
-        double s = weight_of(p, i);
-        if (!(s > 0))
-            continue;
-        uy += point->u[i] * (double)p->y[i];
-        uu += point->u[i] * point->u[i] * p->total / s;
-    }
-    return uu > 0 ? uy / uu : 1;
-}
-
-double num_lasso_bound(const struct num_lasso *p, const struct num_lasso_point *point, double most,
-                       double excess)
-{
-    double soft = p->lambda * p->mix, ridge = p->lambda * (1 - p->mix);
-    double limit = most > soft ? soft / most : 1, t = limit, bound;
-
-    if (p->loss == NUM_LASSO_SQUARED && most > 0)
-        t = fmin(fmax(best_t(p, point), -soft / most), soft / most);
-    bound = dual_loss(p, point, t);
-    if (ridge > 0)
-        bound = fmax(bound, dual_loss(p, point, 1) - excess / (2 * ridge));
-    return bound;
-}
 
 /* ---- visits ---- */
 
@@ -328,7 +166,8 @@ static double model(const struct descent *d)
         double v = d->v != NULL ? d->v[i] : d->flat;
         sum += v > 0 ? d->u[i] * d->u[i] / v : 0;
     }
-    return (sum - d->u_sum * d->u_sum / d->v_sum) / 2 + penalty(d->p, d->set->b, d->set->count);
+    return (sum - d->u_sum * d->u_sum / d->v_sum) / 2 +
+           num_lasso_penalty(d->p, d->set->b, d->set->count);
 }
 
 static void keep(struct descent *d)
@@ -451,8 +290,7 @@ static double round_of(struct descent *d)
 
 /* ---- parabolas ---- */
 
-/* c and h of the set's columns for these v. */
-static void begin_parabola(struct descent *d)
+static void add_up(struct descent *d)
 {
     double v_sum = 0, u_sum = 0;
 
@@ -462,6 +300,11 @@ static void begin_parabola(struct descent *d)
     }
     d->v_sum = d->p->intercept ? v_sum : 1;
     d->u_sum = d->p->intercept ? u_sum : 0;
+}
+
+/* c and h of the set's columns for these v. */
+static void find_curves(struct descent *d)
+{
     for (uint32_t i = 0; i < d->set->count; i++) {
         double sums[2], by = d->v != NULL ? 1 : d->flat;
         d->ops->sums(&d->p->x, d->set->column[i], d->v, sums);
@@ -471,6 +314,12 @@ static void begin_parabola(struct descent *d)
             d->h[i] = 0;
         d->rest[i] = 0;
     }
+}
+
+static void begin_parabola(struct descent *d)
+{
+    add_up(d);
+    find_curves(d);
 }
 
 /* The gap as far as the set tells, of a squared loss. */
@@ -521,7 +370,7 @@ static bool search(struct descent *d, struct num_lasso_point *point, double befo
             next[i] = point->z[i] + t * dir[i];
         for (uint32_t i = 0; i < w; i++)
             b[i] = t < 1 ? start[i] + t * (d->kept_b[i] - start[i]) : d->kept_b[i];
-        if (loss_at(d->p, next) + penalty(d->p, b, w) < before) {
+        if (num_lasso_loss_at(d->p, next) + num_lasso_penalty(d->p, b, w) < before) {
             memcpy(point->z, next, n * sizeof *next);
             point->intercept += t * shift_by;
             return true;
@@ -531,28 +380,24 @@ static bool search(struct descent *d, struct num_lasso_point *point, double befo
     return false;
 }
 
-/* The parabola at the point; whether the point is good enough. */
-static bool lay_parabola(struct descent *d, const struct num_lasso_point *point, double value)
+/* The parabola at the point. */
+static void lay_parabola(struct descent *d, const struct num_lasso_point *point)
 {
-    double excess, most;
-
-    for (uint32_t i = 0; i < d->p->x.rows; i++) {
-        double mean = sigmoid(point->z[i]);
-        d->curve[i] = weight_of(d->p, i) * fmax(mean * (1 - mean), CURVE_MIN) / d->p->total;
-        d->inner_u[i] = point->u[i];
-    }
+    num_lasso_curve(d->p, point->z, d->curve);
+    memcpy(d->inner_u, point->u, d->p->x.rows * sizeof *point->u);
     d->u = d->inner_u;
     d->v = d->curve;
     begin_parabola(d);
-    most = look(d, &excess);
-    return value - num_lasso_bound(d->p, point, most, excess) <= d->effort->tol * value;
 }
 
 static void solve_logistic(struct descent *d, struct num_lasso_point *point)
 {
     for (int newton = 0; newton < NEWTON_MAX; newton++) {
         double value = num_lasso_objective(d->p, d->set, point), first = 0;
-        if (lay_parabola(d, point, value))
+        double excess, most;
+        lay_parabola(d, point);
+        most = look(d, &excess);
+        if (value - num_lasso_bound(d->p, point, most, excess) <= d->effort->tol * value)
             return;
         memcpy(d->start_b, d->set->b, d->set->count * sizeof *d->start_b);
         for (int e = 0; e < INNER_MAX; e++) {
@@ -563,7 +408,7 @@ static void solve_logistic(struct descent *d, struct num_lasso_point *point)
         }
         if (!search(d, point, value))
             return; /* rounding is all that is left */
-        settle(d->p, point);
+        num_lasso_settle(d->p, point);
     }
 }
 
@@ -593,31 +438,140 @@ static double *share_out(const struct base_alloc *alloc, struct descent *d)
     return memory;
 }
 
+static double *begin(struct descent *d, const struct base_alloc *alloc)
+{
+    const struct num_lasso *p = d->p;
+    double *memory = share_out(alloc, d);
+
+    d->flat = 1 / p->total;
+    d->soft = p->lambda * p->mix;
+    d->ridge = p->lambda * (1 - p->mix);
+    base_rand_init(&d->rand, d->effort->seed, "lasso.order");
+    if (memory == NULL || p->weight == NULL)
+        return memory;
+    for (uint32_t i = 0; i < p->x.rows; i++)
+        d->curve[i] = (double)p->weight[i] / p->total;
+    d->v = d->curve;
+    return memory;
+}
+
 shoal_status num_lasso_solve(const struct base_alloc *alloc, const struct num_lasso_ops *ops,
                              const struct num_lasso *p, const struct num_lasso_effort *effort,
                              struct num_lasso_set *set, struct num_lasso_point *point,
                              struct num_lasso_work *work)
 {
-    struct descent d = {.ops = ops,
-                        .p = p,
-                        .effort = effort,
-                        .set = set,
-                        .work = work,
-                        .flat = 1 / p->total,
-                        .soft = p->lambda * p->mix,
-                        .ridge = p->lambda * (1 - p->mix)};
-    double *memory = share_out(alloc, &d);
+    struct descent d = {.ops = ops, .p = p, .effort = effort, .set = set, .work = work};
+    double *memory = begin(&d, alloc);
 
     if (memory == NULL)
         return SHOAL_E_NOMEM;
-    base_rand_init(&d.rand, effort->seed, "lasso.order");
-    for (uint32_t i = 0; i < p->x.rows && p->weight != NULL; i++)
-        d.curve[i] = (double)p->weight[i] / p->total;
-    d.v = p->weight != NULL ? d.curve : NULL;
     if (set->count > 0 && p->loss == NUM_LASSO_SQUARED)
         solve_squared(&d, point);
     else if (set->count > 0)
         solve_logistic(&d, point);
     base_free(alloc, memory);
     return SHOAL_OK;
+}
+
+/* ---- one of several groups ---- */
+
+static const struct num_lasso_effort PRIORITY = {.schedule = NUM_LASSO_PRIORITY};
+
+static struct descent group_of(const struct num_lasso_ops *ops, const struct num_lasso *p,
+                               struct num_lasso_group *g, double *u, struct num_lasso_work *work)
+{
+    return (struct descent){.ops = ops,
+                            .p = p,
+                            .effort = &PRIORITY,
+                            .set = &g->set,
+                            .work = work,
+                            .u = u,
+                            .v = g->v,
+                            .flat = 1 / p->total,
+                            .soft = p->lambda * p->mix,
+                            .ridge = p->lambda * (1 - p->mix),
+                            .c = g->c,
+                            .h = g->h,
+                            .rest = g->rest,
+                            .member = g->member,
+                            .members = g->members};
+}
+
+void num_lasso_group_epoch(const struct num_lasso_ops *ops, const struct num_lasso *p,
+                           enum num_lasso_turn turn, const double *u, struct num_lasso_group *group,
+                           double *out_move, struct num_lasso_work *work)
+{
+    struct descent d = group_of(ops, p, group, out_move, work);
+
+    memcpy(out_move, u, p->x.rows * sizeof *u);
+    add_up(&d);
+    if (turn == NUM_LASSO_FIRST)
+        find_curves(&d);
+    if (turn != NUM_LASSO_SAME)
+        choose(&d);
+    group->members = d.members;
+    epoch(&d);
+    double mean = d.u_sum / d.v_sum;
+    for (uint32_t i = 0; i < p->x.rows; i++)
+        out_move[i] -= mean * (d.v != NULL ? d.v[i] : d.flat) + u[i];
+}
+
+double num_lasso_group_look(const struct num_lasso_ops *ops, const struct num_lasso *p,
+                            const double *u, struct num_lasso_group *group, double *scratch,
+                            double *out_excess, struct num_lasso_work *work)
+{
+    struct descent d = group_of(ops, p, group, scratch, work);
+
+    memcpy(scratch, u, p->x.rows * sizeof *u);
+    add_up(&d);
+    return look(&d, out_excess);
+}
+
+size_t num_lasso_history_size(uint32_t rows, uint32_t columns)
+{
+    return (ANDERSON + 2) * ((size_t)rows + columns);
+}
+
+/* The history in `memory`, as a round that this set is at; u is centred. */
+static struct descent joint_of(const struct num_lasso *p, struct num_lasso_set *set,
+                               const struct num_lasso_joint *joint, double *u)
+{
+    size_t n = p->x.rows, w = set->count;
+
+    return (struct descent){.p = p,
+                            .set = set,
+                            .u = u,
+                            .v = joint->v,
+                            .flat = 1 / p->total,
+                            .v_sum = 1,
+                            .h = joint->h,
+                            .old_b = joint->memory,
+                            .kept_b = joint->memory + (ANDERSON + 1) * w,
+                            .old_u = joint->memory + (ANDERSON + 2) * w,
+                            .kept_u = joint->memory + (ANDERSON + 2) * w + (ANDERSON + 1) * n};
+}
+
+double num_lasso_joint_begin(const struct num_lasso *p, struct num_lasso_set *set,
+                             struct num_lasso_joint *joint, double *u)
+{
+    struct descent d = joint_of(p, set, joint, u);
+
+    joint->points = 0;
+    keep(&d);
+    joint->points = 1;
+    return model(&d);
+}
+
+bool num_lasso_joint_next(const struct num_lasso *p, struct num_lasso_set *set,
+                          struct num_lasso_joint *joint, double *u)
+{
+    struct descent d = joint_of(p, set, joint, u);
+
+    d.olds = joint->points;
+    keep(&d);
+    joint->points = d.olds;
+    if (d.olds <= ANDERSON)
+        return false;
+    accelerate(&d);
+    return true;
 }

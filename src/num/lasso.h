@@ -15,7 +15,7 @@
  * where b_j is 0 and g_j = lambda (mix sign b_j + (1 - mix) b_j) elsewhere.
  *
  * The way to it: num_lasso_solve minimises over few columns (the working set) by coordinate descent;
- * `scan` finds the slopes of all; num_lasso_bound tells from them how far above the minimum the
+ * `dot` finds the slopes of all others; num_lasso_bound tells from them how far above the minimum the
  * objective can be at most (the duality gap); columns whose slope is too large join the set. For
  * descending lambdas each solution is the next one's start. lasso.c says how and why.
  *
@@ -78,9 +78,6 @@ struct num_lasso_ops {
                  double *u);
     /* sums of v x and v x^2 over a column; v NULL: 1 */
     void (*sums)(const struct num_columns *x, uint32_t column, const double *v, double out[2]);
-    /* out[j - first] = x_j' u for count columns */
-    void (*scan)(const struct num_columns *x, uint32_t first, uint32_t count, const double *u,
-                 double *out);
 };
 
 /* The fastest this machine has of at most lanes_max doubles at once (1: plain C). */
@@ -105,6 +102,70 @@ SHOAL_MUST_USE shoal_status num_lasso_solve(
     const struct base_alloc *alloc, const struct num_lasso_ops *ops, const struct num_lasso *p,
     const struct num_lasso_effort *effort, struct num_lasso_set *set, struct num_lasso_point *point,
     struct num_lasso_work *work);
+
+/* ---- a set in groups that are visited at once; squared loss ----
+ *
+ * A round is five epochs of all groups, each from the same u. After an epoch moves are joined
+ * (num_lasso_join); after the last of a round points are combined (num_lasso_joint_next). The
+ * objective never rises. u is centred throughout where there is an intercept. */
+
+enum { NUM_LASSO_GROUPS_MAX = 16, NUM_LASSO_NO_GROUP = 255 };
+
+/* Groups for the columns of a set that have none (NUM_LASSO_NO_GROUP), of about as many entries each, so
+ * that columns of different groups are correlated by less than theta where that can be. Others keep
+ * theirs, unless groups have become too different. On failure (memory) nothing has changed. */
+SHOAL_MUST_USE shoal_status num_lasso_cut(const struct base_alloc *alloc, const struct num_lasso *p,
+                                          const struct num_lasso_set *set, uint32_t groups,
+                                          double theta, uint8_t *group);
+
+/* One group between its epochs; the caller's arrays, by column of its set. */
+struct num_lasso_group {
+    struct num_lasso_set set;
+    const double *v; /* (rows) weight / total; NULL: weights are 1 */
+    double *c, *h;
+    uint32_t *member, members;
+    uint8_t *rest;
+};
+
+/* The first epoch at a lambda; the first of a round; another one of it. */
+enum num_lasso_turn { NUM_LASSO_FIRST, NUM_LASSO_ROUND, NUM_LASSO_SAME };
+
+/* An epoch over the group's columns, all others as they are: changes its b; out_move (rows) is what
+ * that adds to u. */
+void num_lasso_group_epoch(const struct num_lasso_ops *ops, const struct num_lasso *p,
+                           enum num_lasso_turn turn, const double *u, struct num_lasso_group *group,
+                           double *out_move, struct num_lasso_work *work);
+/* Slopes of the group's columns: the largest and the excess of num_lasso_bound; scratch: (rows). */
+double num_lasso_group_look(const struct num_lasso_ops *ops, const struct num_lasso *p,
+                            const double *u, struct num_lasso_group *group, double *scratch,
+                            double *out_excess, struct num_lasso_work *work);
+
+/* What groups leave. */
+struct num_lasso_moves {
+    uint32_t groups;
+    const uint8_t *group;                     /* (set) */
+    const double *next;                       /* (set) b */
+    const double *move[NUM_LASSO_GROUPS_MAX]; /* (rows) each */
+};
+
+/* Takes of each group's move what makes the objective fall most. */
+void num_lasso_join(const struct num_lasso *p, const struct num_lasso_moves *moves,
+                    struct num_lasso_set *set, double *u);
+
+/* Points of a round; memory: num_lasso_history_size doubles. */
+struct num_lasso_joint {
+    double *memory;
+    const double *v; /* as of a group */
+    double *h;       /* (set) what groups found */
+    uint32_t points;
+};
+size_t num_lasso_history_size(uint32_t rows, uint32_t columns);
+/* A round begins; the objective. */
+double num_lasso_joint_begin(const struct num_lasso *p, struct num_lasso_set *set,
+                             struct num_lasso_joint *joint, double *u);
+/* After a join. True: the round is over, and set->b and u are the best that its points make. */
+bool num_lasso_joint_next(const struct num_lasso *p, struct num_lasso_set *set,
+                          struct num_lasso_joint *joint, double *u);
 
 /* The specification of a solution, slow, for small problems; slope: (columns) workspace. The
  * objective of any b (columns), and the b that a number of rounds finds. */

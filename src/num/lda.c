@@ -111,8 +111,10 @@ struct num_lda_work *num_lda_work_init(void *memory, uint32_t topics, uint32_t s
     size_t stride = num_lda_stride(topics);
 
     memset(memory, 0, num_lda_work_size(topics, strip_max, segment_max));
-    *w = (struct num_lda_work){
-        .stride = (uint32_t)stride, .strip_max = strip_max, .segment_max = segment_max};
+    *w = (struct num_lda_work){.topics = topics,
+                               .stride = (uint32_t)stride,
+                               .strip_max = strip_max,
+                               .segment_max = segment_max};
     w->packed = lay(&at, stride, 4);
     w->count[0] = lay(&at, stride, 4);
     w->count[1] = lay(&at, stride, 4);
@@ -125,6 +127,16 @@ struct num_lda_work *num_lda_work_init(void *memory, uint32_t topics, uint32_t s
     w->next = lay(&at, (size_t)segment_max + PAD, 4);
     w->records = lay(&at, strip_max, num_lda_format(topics).size);
     return w;
+}
+
+struct num_lda_work *num_lda_work_again(void *memory, uint32_t topics, uint32_t strip_max,
+                                        uint32_t segment_max)
+{
+    struct num_lda_work *w = memory;
+    bool same = w->stride == num_lda_stride(topics) && w->topics == topics &&
+                w->strip_max == strip_max && w->segment_max == segment_max;
+
+    return same ? w : num_lda_work_init(memory, topics, strip_max, segment_max);
 }
 
 void num_lda_inverse(uint32_t topics, const int64_t *c, double beta_sum, float *out_inverse)
@@ -172,10 +184,12 @@ static struct job job_at(const struct num_lda_pass *pass, const struct num_lda_s
     return job;
 }
 
-/* Tiles of a column lie far apart, and a processor does not guess where the next one is. */
+/* Tiles of a column lie far apart, and a processor does not guess where the next one is: they are
+ * asked for early. */
+enum { AHEAD = 6, AHEAD_BYTES = 1024 };
+
 static void fetch_tiles(const struct job *job, const struct num_lda_tile *tiles, uint32_t count)
 {
-    enum { AHEAD = 6 };
     size_t size = num_lda_format(job->pass->topics).size;
     uint8_t *to = job->records;
 
@@ -183,7 +197,7 @@ static void fetch_tiles(const struct job *job, const struct num_lda_tile *tiles,
         size_t bytes = tiles[i].tokens * size;
         if (i + AHEAD < count) {
             const uint8_t *soon = tiles[i + AHEAD].before;
-            for (size_t b = 0; b < tiles[i + AHEAD].tokens * size && b < 1024; b += 64)
+            for (size_t b = 0; b < tiles[i + AHEAD].tokens * size && b < AHEAD_BYTES; b += 64)
                 __builtin_prefetch(soon + b);
         }
         if (to != tiles[i].before)
@@ -198,6 +212,11 @@ static void return_tiles(const struct job *job, const struct num_lda_tile *tiles
     const uint8_t *from = job->records;
 
     for (uint32_t i = 0; i < count; i++) {
+        if (i + AHEAD < count) {
+            uint8_t *soon = tiles[i + AHEAD].after;
+            for (size_t b = 0; b < tiles[i + AHEAD].tokens * size && b < AHEAD_BYTES; b += 64)
+                __builtin_prefetch(soon + b, 1);
+        }
         if (from != tiles[i].after)
             memcpy(tiles[i].after, from, tiles[i].tokens * size);
         from += tiles[i].tokens * size;

@@ -151,11 +151,15 @@ void num_lda_start(const struct num_lda_pass *pass, const struct num_lda_strip *
  * bits is where counts are kept. */
 void num_lda_inverse(uint32_t topics, const int64_t *c, double beta_sum, float *out_inverse);
 
-/* Bytes of work memory, aligned to 64. Prepared by num_lda_work_init, once. */
+/* Bytes of work memory, aligned to 64. Prepared by num_lda_work_init, once; or at each use by
+ * num_lda_work_again, which finds what an earlier use left, in memory that was all 0 at first and that
+ * nothing else writes to. */
 size_t num_lda_work_size(uint32_t topics, uint32_t strip_max, uint32_t segment_max);
 struct num_lda_work;
 struct num_lda_work *num_lda_work_init(void *memory, uint32_t topics, uint32_t strip_max,
                                        uint32_t segment_max);
+struct num_lda_work *num_lda_work_again(void *memory, uint32_t topics, uint32_t strip_max,
+                                        uint32_t segment_max);
 /* Call after pass->inverse has changed and before the first task that sees it. */
 void num_lda_work_pass(struct num_lda_work *work, const struct num_lda_pass *pass);
 

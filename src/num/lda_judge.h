@@ -102,8 +102,8 @@ uint32_t num_lda_bins(uint32_t count_max); /* bins that counts up to this one ne
  * documents by their tokens of that topic, bin 0 is not looked at; lengths (bins): documents by tokens.
  * A topic without tokens keeps NUM_LDA_ALPHA_MIN. Returns the largest relative change. */
 #define NUM_LDA_ALPHA_MIN 1e-7
-double num_lda_step_alpha(uint32_t topics, uint32_t bins, const uint32_t *of_topic,
-                          const uint32_t *lengths, double *alpha);
+double num_lda_step_alpha(uint32_t topics, uint32_t bins, const uint64_t *of_topic,
+                          const uint64_t *lengths, double *alpha);
 
 /* The same for beta, equal for all words. pairs (bins): pairs of word and topic by tokens, bin 0 is not
  * looked at; total (topics): tokens. */

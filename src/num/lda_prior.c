@@ -62,8 +62,8 @@ static double rise(double prior, uint32_t bin)
     return sum;
 }
 
-double num_lda_step_alpha(uint32_t topics, uint32_t bins, const uint32_t *of_topic,
-                          const uint32_t *lengths, double *alpha)
+double num_lda_step_alpha(uint32_t topics, uint32_t bins, const uint64_t *of_topic,
+                          const uint64_t *lengths, double *alpha)
 {
     double sum = 0, below = 0, change = 0;
 
@@ -71,14 +71,14 @@ double num_lda_step_alpha(uint32_t topics, uint32_t bins, const uint32_t *of_top
         sum += alpha[k];
     for (uint32_t b = 1; b < bins; b++)
         if (lengths[b] != 0)
-            below += lengths[b] * rise(sum, b);
+            below += (double)lengths[b] * rise(sum, b);
     if (below <= 0)
         return 0;
     for (uint32_t k = 0; k < topics; k++) {
         double above = 0, before = alpha[k];
         for (uint32_t b = 1; b < bins; b++)
             if (of_topic[(size_t)k * bins + b] != 0)
-                above += of_topic[(size_t)k * bins + b] * rise(before, b);
+                above += (double)of_topic[(size_t)k * bins + b] * rise(before, b);
         alpha[k] = fmax(NUM_LDA_ALPHA_MIN, before * above / below);
         change = fmax(change, fabs(alpha[k] - before) / before);
     }

@@ -6,7 +6,7 @@
 #include "num/lda.h"
 
 struct num_lda_work {
-    uint32_t stride, strip_max, segment_max;
+    uint32_t topics, stride, strip_max, segment_max;
     const float *inverse; /* whose values `packed` holds */
     uint32_t *packed;     /* (stride): inverse, and in its low bits a count, 0 between segments */
     uint32_t *count[2];   /* (stride): 0 between segments; in turn, so that an add need not wait */

@@ -23,6 +23,7 @@ void train_answer_status(const struct train_master *master, struct base_buf *out
     uint32_t last = TRAIN_STALE_MAX;
 
     number(out, "value", s.value);
+    number(out, "held_out", s.held_out);
     number(out, "progress", s.progress);
     base_buf_printf(out,
                     "\"units\":%" PRIu64 ",\"clocks\":%" PRIu64 ",\"tasks\":%" PRIu64

@@ -47,15 +47,6 @@ struct master_away {
     struct base_buf accepted; /* struct train_accepted, to be sent */
 };
 
-static uint32_t shard_count(const struct train_box *box)
-{
-    uint32_t count = 0;
-
-    for (uint32_t t = 0; t < train_box_table_count(box); t++)
-        count += train_box_table_info(box, t).shards;
-    return count;
-}
-
 shoal_status away_new(struct master_worker *w)
 {
     struct train_master *m = w->master;
@@ -71,7 +62,8 @@ shoal_status away_new(struct master_worker *w)
     away->data = base_calloc(alloc, m->executor_count, sizeof *away->data);
     away->queue = base_calloc(alloc, m->executor_count, sizeof *away->queue);
     away->own = base_calloc(alloc, m->executor_count, sizeof *away->own);
-    away->version = base_calloc(alloc, shard_count(m->box) + 1, sizeof *away->version);
+    away->version =
+        base_calloc(alloc, master_first_shard(m, UINT32_MAX) + 1, sizeof *away->version);
     if (away->data == NULL || away->queue == NULL || away->own == NULL || away->version == NULL) {
         away_free(w);
         return SHOAL_E_NOMEM;

@@ -181,6 +181,10 @@ void train_box_resume(struct train_box *box, uint64_t closed);
 /* Data and current state of an executor, to start it elsewhere; the table layout and sizes, to make
  * a box there. `part`: data and state may go apart (data first, while it still runs here). */
 void train_box_pack_layout(const struct train_box *box, struct base_buf *out);
+/* Whether executors' states and shards fit into messages of this size, each into one. SHOAL_E_LIMIT:
+ * what does not, and what to do about it. */
+SHOAL_MUST_USE shoal_status train_box_can_carry(const struct train_box *box, size_t message_max,
+                                                shoal_err *err);
 SHOAL_MUST_USE shoal_status train_box_new_from_layout(
     shoal_env *env, const struct env_shared *segment, uint32_t worker, const void *bytes,
     size_t size, const struct train_box_opts *opts, struct train_box **out_box, shoal_err *err);
@@ -224,8 +228,10 @@ struct train_own {
  * rows; nothing is appended. Put before the receiver is sent another task. See carry_factors.c. */
 bool train_box_pack_factors(struct train_box *box, uint32_t table, uint64_t *versions,
                             const struct train_own *own, struct base_buf *out);
+/* One shard for each call, as it takes a while: the one *next, 0 at first, when the bytes are checked,
+ * and moved on. SHOAL_AGAIN: there are more, or, when *next has not moved, it is locked. */
 SHOAL_MUST_USE shoal_status train_box_put_factors(struct train_box *box, const void *bytes,
-                                                  size_t size, shoal_err *err);
+                                                  size_t size, uint32_t *next, shoal_err *err);
 SHOAL_MUST_USE shoal_status train_box_put_rows(struct train_box *box, const void *bytes,
                                                size_t size, shoal_err *err);
 

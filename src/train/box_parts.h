@@ -1,5 +1,5 @@
 /* box_parts.h - how a box lies in its segment, and what its files share. Private to src/train/box*.c,
- * fold*.c, task.c and carry*.c; everybody else includes box.h.
+ * fold*.c, task*.c and carry*.c; everybody else includes box.h.
  *
  * The segment: a head, then whatever was taken from it, one piece after another, by adding to
  * `top`: nothing is ever given back but the pages of outboxes that grew. References are offsets from
@@ -239,6 +239,9 @@ shoal_status box_view_build(struct train_box *box, shoal_err *err);
 shoal_status box_view_new(shoal_env *env, const struct env_shared *segment, uint32_t worker,
                           const struct train_box_opts *opts, struct train_box **out_box,
                           shoal_err *err);
+/* Whether shards that are not alike follow each other: first row of each, then the number of rows. */
+bool box_firsts_valid(const uint64_t *first, uint32_t shards, uint64_t rows);
+uint32_t box_shards_number(struct train_box *box); /* gives tables their first_shard */
 shoal_status box_format(struct train_box *box, uint32_t staleness, bool away, shoal_err *err);
 
 /* Lists and touched shards of an outbox; NULL when it never had any or they make no sense. */
@@ -328,9 +331,27 @@ void box_factors_add(const struct shard_view *v, const char *bytes, uint64_t siz
 /* Writes rows that others may be reading. */
 void box_rows_write(float *to, const float *from, uint64_t count);
 
-/* ---- task.c ---- */
+/* ---- task.c, task_add.c ---- */
 /* The index-th shard that the task holds. */
 struct shard_view *box_held(const struct shoal_task *task, uint32_t index);
+/* The buffer in use of a shard that a task has locked. No change of buffers is left: who unlocks it
+ * settles it, the repairer for the dead. */
+static inline uint32_t box_task_buffer(const struct shard_view *v)
+{
+    return atomic_load_explicit(&v->shard->current, memory_order_relaxed) & 1;
+}
+static inline float *box_task_spare(const struct shard_view *v)
+{
+    return v->data[box_task_buffer(v) ^ 1];
+}
+/* The first failure sticks. */
+static inline void box_task_fail(struct shoal_task *task, shoal_status status, const char *failure)
+{
+    if (task->status == SHOAL_OK) {
+        task->status = status;
+        task->failure = failure;
+    }
+}
 /* As train_task_begin, on any storage and without making tables fresh. */
 shoal_status box_task_begin(struct train_box *box, struct shoal_task *task,
                             const struct train_task_spec *spec, bool copies_held, shoal_err *err);

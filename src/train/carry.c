@@ -29,6 +29,9 @@
  * carry_factors.c. Tests: tests/unit/train/test_carry.c, tests/fuzz/fuzz_train_import.c. */
 #include "train/carry_parts.h"
 
+#include "base/err.h"
+#include <stdio.h>
+
 /* ---- layout ---- */
 
 struct layout_head {
@@ -134,6 +137,49 @@ shoal_status train_box_new_from_layout(shoal_env *env, const struct env_shared *
     else
         train_box_free(box);
     return st;
+}
+
+/* ---- what is too large ---- */
+
+/* Besides a state or a shard's floats there are heads, records and numbers of folded tasks. */
+static uint64_t carried_size(const struct train_box *box, uint64_t bytes)
+{
+    enum { HEADS = 4096, FOLDED = 16 };
+    uint64_t heads = HEADS + (uint64_t)box->executor_count * FOLDED;
+
+    return bytes > UINT64_MAX - heads ? UINT64_MAX : bytes + heads;
+}
+
+static shoal_status too_large(const char *what, uint64_t bytes, size_t message_max, shoal_err *err)
+{
+    shoal_status st = base_err(err, SHOAL_E_LIMIT,
+                               "%s has %.1f MiB, and no more than %.0f MiB go to another machine",
+                               what, (double)bytes / (1 << 20), (double)message_max / (1 << 20));
+
+    base_err_hint(err, "run all workers on the driver's machine, or cut the data in more executors "
+                       "or tables in more shards, where the application has an option for that");
+    return st;
+}
+
+shoal_status train_box_can_carry(const struct train_box *box, size_t message_max, shoal_err *err)
+{
+    char what[80];
+
+    for (uint32_t e = 0; e < box->executor_count; e++) {
+        uint64_t bytes = box->executors[e].state_size;
+        snprintf(what, sizeof what, "the state of executor %u", e);
+        if (carried_size(box, bytes) > message_max)
+            return too_large(what, bytes, message_max, err);
+    }
+    for (uint32_t t = 0; t < box->table_count; t++)
+        for (uint32_t s = 0; s < box->table[t].shards; s++) {
+            const struct shard_view *v = &box->shards[box->table[t].first_shard + s];
+            uint64_t bytes = (uint64_t)v->rows * v->width * sizeof(float);
+            snprintf(what, sizeof what, "shard %u of table '%s'", s, box->table[t].name);
+            if (carried_size(box, bytes + v->rows * sizeof(uint32_t)) > message_max)
+                return too_large(what, bytes, message_max, err);
+        }
+    return SHOAL_OK;
 }
 
 /* ---- executors ---- */

@@ -200,6 +200,15 @@ static const char *kept_find(struct train_box *box, const struct shard_view *v,
     return p.factors;
 }
 
+/* Of bytes whose head makes sense. */
+static void view(const struct train_box *box, const char *bytes, struct factors_view *m)
+{
+    memcpy(&m->head, bytes, sizeof m->head);
+    m->table = &box->table[m->head.table];
+    m->shards = bytes + sizeof m->head;
+    m->folds = m->shards + m->head.shards * sizeof(struct factors_shard);
+}
+
 static bool factors_check(const struct train_box *box, const char *bytes, size_t size,
                           struct factors_view *m)
 {
@@ -214,9 +223,7 @@ static bool factors_check(const struct train_box *box, const char *bytes, size_t
         m->head.folds == 0 ||
         (size - sizeof m->head) / sizeof(struct factors_shard) < m->head.shards)
         return false;
-    m->table = &box->table[m->head.table];
-    m->shards = bytes + sizeof m->head;
-    m->folds = m->shards + m->head.shards * sizeof(struct factors_shard);
+    view(box, bytes, m);
     const char *at = m->folds, *end = bytes + size;
     for (uint32_t i = 0; i < m->head.folds; i++) {
         if ((size_t)(end - at) < sizeof fold)
@@ -263,32 +270,41 @@ static void shard_add(struct train_box *box, const struct factors_view *m,
     }
 }
 
-shoal_status train_box_put_factors(struct train_box *box, const void *bytes, size_t size,
-                                   shoal_err *err)
+/* SHOAL_AGAIN: it is locked. */
+static shoal_status shard_put(struct train_box *box, const struct factors_view *m, uint32_t index,
+                              shoal_err *err)
 {
-    struct factors_view m;
+    const struct shard_view *v = &box->shards[m->table->first_shard + index];
+    struct factors_shard step;
     shoal_status st = SHOAL_OK;
 
-    if (!factors_check(box, bytes, size, &m))
+    memcpy(&step, m->shards + index * sizeof step, sizeof step);
+    if (!box_lock(box, v->shard))
+        return SHOAL_AGAIN;
+    uint64_t version = atomic_load_explicit(&v->shard->home_version, memory_order_relaxed);
+    if (version < step.version && version != step.since) {
+        st = base_err(err, SHOAL_E_INVAL, "factors since version %llu for a copy of version %llu",
+                      (unsigned long long)step.since, (unsigned long long)version);
+    } else if (version < step.version) {
+        shard_add(box, m, v);
+        atomic_store_explicit(&v->shard->home_version, step.version, memory_order_relaxed);
+    }
+    box_unlock(v->shard);
+    return st;
+}
+
+shoal_status train_box_put_factors(struct train_box *box, const void *bytes, size_t size,
+                                   uint32_t *next, shoal_err *err)
+{
+    struct factors_view m;
+
+    if (*next > 0)
+        view(box, bytes, &m);
+    else if (!factors_check(box, bytes, size, &m))
         return base_err(err, SHOAL_E_FORMAT, "a message of factors does not make sense");
     if (!kept_check(box, &m))
         return base_err(err, SHOAL_E_INVAL, "factors without those of a task that is not here");
-    for (uint32_t s = 0; s < m.head.shards && st == SHOAL_OK; s++) {
-        const struct shard_view *v = &box->shards[m.table->first_shard + s];
-        struct factors_shard step;
-        memcpy(&step, m.shards + s * sizeof step, sizeof step);
-        if (!box_lock(box, v->shard))
-            return SHOAL_AGAIN; /* the shards before this one are done, and know it */
-        uint64_t version = atomic_load_explicit(&v->shard->home_version, memory_order_relaxed);
-        if (version < step.version && version != step.since) {
-            st = base_err(err, SHOAL_E_INVAL,
-                          "factors since version %llu for a copy of version %llu",
-                          (unsigned long long)step.since, (unsigned long long)version);
-        } else if (version < step.version) {
-            shard_add(box, &m, v);
-            atomic_store_explicit(&v->shard->home_version, step.version, memory_order_relaxed);
-        }
-        box_unlock(v->shard);
-    }
-    return st;
+    shoal_status st = shard_put(box, &m, *next, err);
+    *next += st == SHOAL_OK;
+    return st == SHOAL_OK && *next < m.head.shards ? SHOAL_AGAIN : st;
 }

@@ -262,7 +262,7 @@ static void put_facts(const struct train_shelf *s, struct store_pack_out *out)
         return;
     }
     store_facts_set_u64(facts, "format", CHECKPOINT_FORMAT);
-    store_facts_set_text(facts, "app", s->job.app);
+    store_facts_set_text(facts, "app", s->job.app->name);
     store_facts_set_text(facts, "settings", s->job.settings);
     store_facts_set_text(facts, "data", s->job.data);
     store_facts_set_u64(facts, "seed", s->job.seed);

@@ -28,7 +28,8 @@ const char *train_shelf_file(uint32_t index);
 
 /* What must be the same for a checkpoint to be resumed. All borrowed. */
 struct train_shelf_job {
-    const char *app, *settings, *data; /* data: its path, told in messages only */
+    const shoal_app *app;
+    const char *settings, *data; /* data: its path, told in messages only */
     uint64_t seed;
     uint32_t staleness;
 };

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "store/facts.h"
+#include "train/options.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -152,6 +153,27 @@ static shoal_status compare_text(const struct found *f, const char *key, const c
     return differs(f, err, key, then, now);
 }
 
+/* By what they mean: a default that is written out, or another order, is no other job. */
+static shoal_status compare_settings(const struct train_shelf *s, const struct found *f,
+                                     shoal_err *err)
+{
+    const struct base_alloc *alloc = env_alloc(s->env);
+    const char *text = NULL, *name = NULL;
+    struct base_buf then, now;
+    shoal_status st = store_facts_text(f->facts, "settings", &text, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    base_buf_init(&then, alloc, SIZE_MAX);
+    base_buf_init(&now, alloc, SIZE_MAX);
+    st = train_options_compare(alloc, s->job.app, text, s->job.settings, &name, &then, &now, err);
+    if (st == SHOAL_END)
+        st = differs(f, err, name, then.data, now.data);
+    base_buf_fini(&then);
+    base_buf_fini(&now);
+    return st;
+}
+
 static shoal_status compare_number(const struct found *f, const char *key, uint64_t now,
                                    shoal_err *err)
 {
@@ -211,10 +233,10 @@ static shoal_status compare_data(struct train_shelf *s, const struct found *f, s
 
 static shoal_status compare(struct train_shelf *s, const struct found *f, shoal_err *err)
 {
-    shoal_status st = compare_text(f, "app", s->job.app, err);
+    shoal_status st = compare_text(f, "app", s->job.app->name, err);
 
     if (st == SHOAL_OK)
-        st = compare_text(f, "settings", s->job.settings, err);
+        st = compare_settings(s, f, err);
     if (st == SHOAL_OK)
         st = compare_number(f, "seed", s->job.seed, err);
     if (st == SHOAL_OK)

@@ -15,7 +15,6 @@
 #include "train/master_parts.h"
 
 #include "base/assert.h"
-#include "base/err.h"
 #include <math.h>
 #include <string.h>
 
@@ -88,7 +87,7 @@ static void adopt(struct train_master *m, uint32_t executor)
     e->worker = e->target;
     e->told = e->sent;
     w->executors++;
-    w->out += e->sent - e->done; /* committed, and the application waits for tables */
+    deal_enter(m, e, e->done, e->sent); /* committed, and the application waits for tables */
     if (w->away != NULL)
         away_adopt(w, &unit);
     else
@@ -100,7 +99,7 @@ static void detach(struct train_master *m, struct master_executor *e)
 {
     deal_drop(m, e);
     m->crew[e->worker]->executors--;
-    m->crew[e->worker]->out -= e->sent - e->done;
+    deal_leave(m, e, e->done, e->sent);
     e->worker = TRAIN_NOBODY;
 }
 
@@ -209,9 +208,10 @@ void crew_ended(struct master_worker *w, const struct train_ended *ended)
 {
     struct train_master *m = w->master;
     struct master_executor *e = &m->executor[ended->executor];
+    struct master_kind *kind = deal_kind(w, ended->fn);
 
     e->cost_ns = smooth(e->cost_ns, ended->run_ns);
-    w->cost_ns = smooth(w->cost_ns, ended->run_ns);
+    kind->cost_ns = smooth(kind->cost_ns, ended->run_ns);
     e->told = ended->number;
     m->stats.run_ns += ended->run_ns;
     m->stats.wait_ns += ended->wait_ns;
@@ -253,21 +253,20 @@ static void hear_released(struct master_worker *w, const struct train_unit *unit
 }
 
 /* A task's error ends the job. One from elsewhere that has no such executor has only itself to speak
- * of: it could not be set up. */
+ * of: it could not be set up, or what its tasks leave cannot be sent. */
 static void hear_failed(struct master_worker *w, const struct train_failed *failed)
 {
-    const struct train_master *m = w->master;
+    struct train_master *m = w->master;
     shoal_err err;
+    shoal_status st = train_failed_read(failed, &err);
 
-    if (w->away != NULL &&
-        (failed->executor >= m->executor_count || m->executor[failed->executor].worker != w->index))
+    if (w->away != NULL && (failed->executor >= m->executor_count ||
+                            m->executor[failed->executor].worker != w->index)) {
+        hire_turned_away(m, w->host, &err);
         return hire_lose(w);
-    w->master->stats.violations += failed->violations;
-    base_err(&err, (shoal_status)failed->code, "%.*s", (int)sizeof failed->message - 1,
-             failed->message);
-    base_err_where(&err, "%.*s", (int)sizeof failed->where - 1, failed->where);
-    base_err_hint(&err, "%.*s", (int)sizeof failed->hint - 1, failed->hint);
-    master_fail(w->master, err.code < 0 ? err.code : SHOAL_E_INTERNAL, &err);
+    }
+    m->stats.violations += failed->violations;
+    master_fail(m, st, &err);
 }
 
 static void worker_message(void *ctx, struct wire_peer *peer, uint16_t kind, const void *bytes,

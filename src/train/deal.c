@@ -6,8 +6,9 @@
  *
  * On this machine executors with such a task wait in lists, one for each worker, lowest clock first. A
  * worker gets of its list what keeps its threads at work until word of it has come and gone:
- * WINDOW_NS of work, as long as its tasks usually take, and two tasks for each thread. The rest stays
- * here, where it can be dealt to another: a worker with room whose own list has nothing of so low a
+ * WINDOW_NS of work, as long as tasks of each fn usually take there, and two tasks for each thread.
+ * (One mean over all of them would send a worker hundreds of long tasks after some hundred of
+ * nothing.) The rest stays here, where it can be dealt to another: a worker with room whose own list has nothing of so low a
  * clock takes an executor from the list of one that has no room, the one with most to do. It moves
  * at once and without a question, as nothing of it is out and a move on one machine copies nothing.
  * So workers end a clock together, within a window, however fast each of them is at the moment, and
@@ -60,6 +61,37 @@ void deal_drop(struct train_master *m, struct master_executor *e)
     w->listed--;
 }
 
+/* ---- what workers have ---- */
+
+struct master_kind *deal_kind(struct master_worker *w, uint32_t fn)
+{
+    return &w->kind[fn % KINDS];
+}
+
+void deal_enter(struct train_master *m, const struct master_executor *e, uint64_t after,
+                uint64_t last)
+{
+    struct master_worker *w = m->crew[e->worker];
+
+    for (uint64_t number = after + 1; number <= last; number++) {
+        deal_kind(w, master_task(e, number)->fn)->out++;
+        w->out++;
+    }
+}
+
+void deal_leave(struct train_master *m, const struct master_executor *e, uint64_t after,
+                uint64_t last)
+{
+    struct master_worker *w = m->crew[e->worker];
+
+    for (uint64_t number = after + 1; number <= last; number++) {
+        struct master_kind *kind = deal_kind(w, master_task(e, number)->fn);
+        shoal_assert(kind->out > 0 && w->out > 0);
+        kind->out--;
+        w->out--;
+    }
+}
+
 /* ---- sending ---- */
 
 /* Whether it has no task whose clock has come: it rests, wherever it is. */
@@ -98,7 +130,7 @@ static bool send(struct train_master *m, struct master_executor *e)
 
     if (!crew_order(w, &order))
         return false;
-    w->out++;
+    deal_enter(m, e, e->sent, e->sent + 1);
     if (e->sent++ == e->done)
         e->waiting_ns = env_now_ns(m->env);
     if (order.spec.holds)
@@ -130,16 +162,31 @@ static bool shares(const struct master_worker *w)
     return w->home && w->state == CREW_UP && w->peer != NULL;
 }
 
-/* Of a task there; before one has ended, as at the other worker. */
-static double cost_of(const struct master_worker *w, const struct master_worker *other)
+/* Before one has ended there, as at the other worker. */
+static double cost_of(const struct master_worker *w, const struct master_worker *other,
+                      uint32_t kind)
 {
-    return w->cost_ns > 0 ? w->cost_ns : other->cost_ns > 0 ? other->cost_ns : COST_NS;
+    return w->kind[kind].cost_ns > 0       ? w->kind[kind].cost_ns
+           : other->kind[kind].cost_ns > 0 ? other->kind[kind].cost_ns
+                                           : COST_NS;
 }
 
-static bool has_room(const struct master_worker *w, double cost_ns)
+static bool has_room(const struct master_worker *w, const struct master_worker *other)
 {
-    return w->out < 2 * (uint64_t)w->threads ||
-           (double)w->out * cost_ns < (double)w->threads * WINDOW_NS;
+    double work_ns = 0;
+
+    if (w->out < 2 * (uint64_t)w->threads)
+        return true;
+    for (uint32_t i = 0; i < KINDS; i++)
+        if (w->kind[i].out > 0)
+            work_ns += (double)w->kind[i].out * cost_of(w, other, i);
+    return work_ns < (double)w->threads * WINDOW_NS;
+}
+
+/* The time that its list is for each of its threads, as far as the first one tells. */
+static double load_of(const struct master_worker *w, const struct master_worker *other)
+{
+    return w->listed * cost_of(w, other, next_task(w->first)->fn % KINDS) / w->threads;
 }
 
 /* Whether its worker has nothing to do with it, and knows that: it has spoken of all it was sent. What
@@ -171,9 +218,9 @@ static struct master_executor *pick(const struct train_master *m, const struct m
 
     for (uint32_t i = 0; i < m->crew_count && shares(w); i++) {
         const struct master_worker *from = m->crew[i];
-        double cost = cost_of(from, w), load = from->listed * cost / from->threads;
-        if (from == w || from->listed == 0 || !shares(from) || has_room(from, cost))
+        if (from == w || from->listed == 0 || !shares(from) || has_room(from, w))
             continue;
+        double load = load_of(from, w);
         struct master_executor *e = load >= most ? spare(m, from, before) : NULL;
         if (e == NULL)
             continue;
@@ -218,7 +265,7 @@ static void deal(struct train_master *m, bool alone)
         dealt = false;
         for (uint32_t i = 0; i < m->crew_count; i++) {
             struct master_worker *w = m->crew[i];
-            if (w->home && (alone || has_room(w, cost_of(w, w))))
+            if (w->home && (alone || has_room(w, w)))
                 dealt = deal_one(m, w) || dealt;
             else if (w->listed > 0)
                 m->dealt = true;

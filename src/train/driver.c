@@ -135,14 +135,22 @@ shoal_status shoal_driver_dispatch(shoal_driver *driver, const shoal_dispatch *t
 {
     if (!driver->planned)
         return base_err(err, SHOAL_E_INVAL, "tasks are dispatched after plan");
-    return master_queue(driver->master, task, err);
+    if (task->struct_size <= sizeof task->struct_size)
+        return base_err(err, SHOAL_E_INVAL, "a task without its struct_size");
+    shoal_dispatch known = SHOAL_DISPATCH_INIT;
+    memcpy(&known, task, task->struct_size < sizeof known ? task->struct_size : sizeof known);
+    return master_queue(driver->master, &known, err);
 }
 
 shoal_status shoal_driver_dispatch_all(shoal_driver *driver, uint32_t fn, uint64_t clock,
                                        shoal_err *err)
 {
-    shoal_dispatch task = {.fn = fn, .clock = clock, .ends_clock = true};
+    shoal_dispatch task = SHOAL_DISPATCH_INIT;
     shoal_status st = SHOAL_OK;
+
+    task.fn = fn;
+    task.clock = clock;
+    task.ends_clock = true;
 
     for (; task.executor < driver->master->executor_count && st == SHOAL_OK; task.executor++)
         st = shoal_driver_dispatch(driver, &task, err);
@@ -156,16 +164,48 @@ void shoal_driver_report(shoal_driver *driver, double value, double progress, ui
     if (!isnan(value)) {
         stats->value = value;
         train_history_add(&driver->master->history, value);
+        train_trail_value(&driver->master->trail, env_now_ns(driver->master->env), stats->clocks,
+                          value);
     }
     if (!isnan(progress))
         stats->progress = progress;
     stats->units += units;
 }
 
+void shoal_driver_report_held_out(shoal_driver *driver, double value)
+{
+    driver->master->stats.held_out = value;
+}
+
+void shoal_driver_keep(shoal_driver *driver, void *memory, void (*drop)(void *memory))
+{
+    if (driver->kept != NULL)
+        driver->drop(driver->kept);
+    driver->kept = memory;
+    driver->drop = drop;
+}
+
+void *shoal_driver_kept(const shoal_driver *driver)
+{
+    return driver->kept;
+}
+
 void shoal_driver_say(shoal_driver *driver, const char *line)
 {
     if (driver->said != NULL)
         base_buf_printf(driver->said, "%s\n", line);
+}
+
+shoal_status shoal_driver_page(shoal_driver *driver, const char *html, size_t size)
+{
+    struct base_buf *page = driver->page;
+
+    if (page == NULL)
+        return SHOAL_E_INVAL;
+    if (base_buf_status(page) == SHOAL_OK && size > page->size_max - page->size)
+        return SHOAL_E_LIMIT;
+    base_buf_append(page, html, size);
+    return base_buf_status(page);
 }
 
 void shoal_driver_finish(shoal_driver *driver)

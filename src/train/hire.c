@@ -244,9 +244,33 @@ static void welcome(struct master_worker *w)
         begin(m);
 }
 
+void hire_turned_away(struct train_master *m, const char *whom, const shoal_err *why)
+{
+    m->stats.refused++;
+    snprintf(m->refusal, sizeof m->refusal, "%.60s: %.240s", whom, why->message);
+}
+
+/* Tells it why. It stays a guest until it goes. */
+static void refuse(struct master_guest *g, shoal_status status, const shoal_err *why)
+{
+    struct train_failed failed = train_failed_of(TRAIN_NOBODY, status, why);
+
+    hire_turned_away(g->master, wire_peer_address(g->peer), why);
+    if (wire_peer_send(g->peer, TRAIN_REFUSED, &failed, sizeof failed) == SHOAL_OK)
+        return;
+    wire_peer_close(g->peer);
+    drop_guest(g);
+}
+
 static void join(struct master_guest *g, const struct train_join *hello)
 {
     struct wire_peer *peer = g->peer;
+    shoal_err err = SHOAL_ERR_INIT;
+    shoal_status st =
+        hello->slot != 0 ? SHOAL_OK : train_box_can_carry(g->master->box, WIRE_MESSAGE_MAX, &err);
+
+    if (st != SHOAL_OK)
+        return refuse(g, st, &err);
     struct master_worker *w = seat_for(g->master, hello);
 
     drop_guest(g);
@@ -319,10 +343,7 @@ static void accepted(void *ctx, struct wire_peer *peer)
 
 static void refused(void *ctx, const char *address, const shoal_err *why)
 {
-    struct train_master *m = ctx;
-
-    m->stats.refused++;
-    snprintf(m->refusal, sizeof m->refusal, "%.60s: %.240s", address, why->message);
+    hire_turned_away(ctx, address, why);
 }
 
 /* ---- children ---- */

@@ -28,10 +28,19 @@ static void job_ended(void *ctx, shoal_status status, const shoal_err *err)
     env_loop_stop(job->loop);
 }
 
+static void note_crew(struct job *job)
+{
+    struct train_stats stats = train_master_stats(job->master);
+
+    train_trail_crew(train_master_trail(job->master), env_now_ns(env_loop_env(job->loop)),
+                     stats.workers, stats.workers_lost);
+}
+
 static void tick(void *ctx)
 {
     struct job *job = ctx;
 
+    note_crew(job);
     if (job->opts->tick != NULL && !job->opts->tick(job->opts->ctx, job->master)) {
         train_master_stop(job->master);
         return;
@@ -55,6 +64,28 @@ static shoal_status save_model(shoal_env *env, struct job *job, shoal_err *err)
         return st;
     }
     return train_model_commit(model, err);
+}
+
+/* The work is done and saved: that it cannot be told of is said in its place. */
+static void tell(const struct job *job)
+{
+    shoal_err err = {0};
+
+    if (train_master_tell(job->master, job->opts->said, &err) != SHOAL_OK)
+        base_buf_printf(job->opts->said, "what was learnt cannot be told: %s\n", err.message);
+}
+
+static void report(const struct job *job)
+{
+    struct base_buf *page = job->opts->page;
+    shoal_err err = {0};
+
+    if (train_master_report(job->master, page, &err) == SHOAL_OK)
+        return;
+    base_buf_clear(page);
+    base_buf_puts(page, "<section class=\"panel\"><p>What was learnt cannot be shown: ");
+    base_buf_html(page, err.message);
+    base_buf_puts(page, "</p></section>\n");
 }
 
 static shoal_status list(shoal_env *env, const struct job *job, const struct wire_key *key,
@@ -96,6 +127,9 @@ static shoal_status run_loop(struct job *job, struct train_job_result *out, shoa
     }
     out->seconds = (double)(env_now_ns(env) - started) / 1e9;
     out->stats = train_master_stats(job->master);
+    out->begun_ns = started;
+    note_crew(job);
+    out->trail = *train_master_trail(job->master);
     return st;
 }
 
@@ -139,7 +173,9 @@ shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
     if (st == SHOAL_OK && opts->model != NULL)
         st = save_model(env, &job, err);
     if (st == SHOAL_OK && opts->said != NULL)
-        st = train_master_tell(job.master, opts->said, err);
+        tell(&job);
+    if (st == SHOAL_OK && opts->page != NULL)
+        report(&job);
     train_master_free(job.master);
     env_loop_free(job.loop);
     if (st == SHOAL_OK)

@@ -23,6 +23,7 @@ struct train_job_opts {
     size_t memory_max;          /* address space for data and tables */
     struct train_checkpoint_opts checkpoint;
     struct base_buf *said; /* lines about what was learnt are added to it; NULL: not wanted */
+    struct base_buf *page; /* the application's part of a page, likewise; at most SHOAL_PAGE_MAX */
     uint64_t tick_ms;      /* 100 */
     /* So often while it runs; false: stop the job. */
     bool (*tick)(void *ctx, const struct train_master *master);
@@ -38,6 +39,8 @@ struct train_job_result {
     struct train_stats stats;
     double seconds;      /* from start to the last task, without reading data */
     double load_seconds; /* reading data, planning */
+    struct train_trail trail;
+    uint64_t begun_ns; /* when `seconds` began, in the trail's time */
 };
 SHOAL_MUST_USE shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
                                           struct train_job_result *out, shoal_err *err);

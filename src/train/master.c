@@ -97,13 +97,12 @@ shoal_status master_queue(struct train_master *m, const shoal_dispatch *task, sh
 
 /* ---- held shards ---- */
 
-/* Where the shards of a table begin among those of all. */
-static uint32_t first_shard(const struct train_box *box, uint32_t table)
+uint32_t master_first_shard(const struct train_master *m, uint32_t table)
 {
     uint32_t count = 0;
 
-    for (uint32_t t = 0; t < table; t++)
-        count += train_box_table_info(box, t).shards;
+    for (uint32_t t = 0; t < table && t < train_box_table_count(m->box); t++)
+        count += train_box_table_info(m->box, t).shards;
     return count;
 }
 
@@ -111,7 +110,7 @@ static uint32_t first_shard(const struct train_box *box, uint32_t table)
 static struct master_hold *hold_of(const struct train_master *m, const struct train_task_spec *spec,
                                    uint32_t index)
 {
-    return &m->hold[first_shard(m->box, spec->hold_table) + spec->hold_shard +
+    return &m->hold[master_first_shard(m, spec->hold_table) + spec->hold_shard +
                     index * spec->hold_step];
 }
 
@@ -215,11 +214,9 @@ static bool hear(struct train_master *m, struct master_executor *e, const struct
     if (st == SHOAL_AGAIN)
         return false;
     shoal_assert(e->sent >= c->number && c->number == e->done + 1);
+    if (e->worker != TRAIN_NOBODY)
+        deal_leave(m, e, e->done, c->number);
     e->done = c->number;
-    if (e->worker != TRAIN_NOBODY) {
-        shoal_assert(m->crew[e->worker]->out > 0);
-        m->crew[e->worker]->out--;
-    }
     e->waiting_ns = env_now_ns(m->env);
     if (master_task(e, e->done)->holds)
         hold_leave(m, master_task(e, e->done));
@@ -360,6 +357,7 @@ static void copy_opts(struct train_master *m, const struct train_master_opts *op
     m->wire = *opts->wire;
     m->wanted = opts->workers;
     m->stats.value = NAN;
+    m->stats.held_out = NAN;
     m->stats.progress = NAN;
     m->path = base_strdup(env_alloc(m->env), opts->path);
     m->settings = base_strdup(env_alloc(m->env), opts->settings);
@@ -394,8 +392,7 @@ static shoal_status plan(struct train_master *m, shoal_err *err)
     m->executor = base_calloc(alloc, m->executor_count, sizeof *m->executor);
     m->marked = base_calloc(alloc, m->executor_count, sizeof *m->marked);
     m->place = base_calloc(alloc, m->executor_count, sizeof *m->place);
-    m->hold =
-        base_calloc(alloc, first_shard(m->box, train_box_table_count(m->box)) + 1, sizeof *m->hold);
+    m->hold = base_calloc(alloc, master_first_shard(m, UINT32_MAX) + 1, sizeof *m->hold);
     if (m->executor == NULL || m->marked == NULL || m->place == NULL || m->hold == NULL)
         return base_err_nomem(err, "starting a job");
     for (uint32_t i = 0; i < m->executor_count; i++)
@@ -455,6 +452,7 @@ void train_master_free(struct train_master *m)
     base_free(alloc, m->hold);
     train_box_free(m->box);
     env_shared_close(m->env, &m->segment);
+    shoal_driver_keep(&m->driver, NULL, NULL);
     train_options_free(alloc, m->driver.options);
     base_free(alloc, m->driver.state);
     base_free(alloc, m->path);
@@ -480,6 +478,21 @@ shoal_status train_master_tell(struct train_master *m, struct base_buf *out, sho
     shoal_status st = m->opts.app->tell(&m->driver, err);
     m->driver.said = NULL;
     return st;
+}
+
+shoal_status train_master_report(struct train_master *m, struct base_buf *out, shoal_err *err)
+{
+    if (m->opts.app->report == NULL)
+        return SHOAL_OK;
+    m->driver.page = out;
+    shoal_status st = m->opts.app->report(&m->driver, err);
+    m->driver.page = NULL;
+    return st;
+}
+
+struct train_trail *train_master_trail(struct train_master *m)
+{
+    return &m->trail;
 }
 
 struct train_box *train_master_box(struct train_master *m)

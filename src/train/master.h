@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "train/box.h"
 #include "train/history.h"
+#include "train/trail.h"
 #include "wire/peer.h"
 
 enum { TRAIN_STALE_MAX = 16 }; /* buckets of the staleness histogram; the last takes the rest */
@@ -69,10 +70,14 @@ shoal_driver *train_master_driver(struct train_master *master);
 /* After the end: appends what the application says it has learnt. */
 SHOAL_MUST_USE shoal_status train_master_tell(struct train_master *master, struct base_buf *out,
                                               shoal_err *err);
+/* The same for its part of a page, HTML, of at most SHOAL_PAGE_MAX bytes. */
+SHOAL_MUST_USE shoal_status train_master_report(struct train_master *master, struct base_buf *out,
+                                                shoal_err *err);
 struct train_box *train_master_box(struct train_master *master);
 
 struct train_stats {
     double value, progress; /* as reported by the application; NAN: not known */
+    double held_out;        /* the same of data that is not trained on */
     uint64_t units, clocks;
     uint64_t tasks, tasks_redone;
     uint64_t tasks_far; /* of them, on other machines */
@@ -100,6 +105,8 @@ struct train_stats train_master_stats(const struct train_master *master);
 const char *train_master_refusal(const struct train_master *master);
 /* Of the values that the application reported. */
 const struct train_history *train_master_history(const struct train_master *master);
+/* The same with times; crews are up to whoever watches. */
+struct train_trail *train_master_trail(struct train_master *master);
 const struct train_master_opts *train_master_asked(const struct train_master *master);
 /* What its tables are; SHOAL_END after the last. */
 SHOAL_MUST_USE shoal_status train_master_table(const struct train_master *master, uint32_t index,

@@ -13,8 +13,9 @@
 #include "train/worker.h"
 
 enum {
-    AHEAD_MAX = 2,  /* tasks sent to an executor beyond those heard of; see box.h */
-    ORDERS_MAX = 64 /* tasks in a message */
+    AHEAD_MAX = 2,   /* tasks sent to an executor beyond those heard of; see box.h */
+    ORDERS_MAX = 64, /* tasks in a message */
+    KINDS = 16       /* of tasks, by fn, whose costs are told apart */
 };
 
 /* An executor. Numbers of its tasks: done <= sent <= dispatched. */
@@ -65,9 +66,12 @@ struct master_worker {
     struct env_timer overdue; /* to join, or to leave */
     uint64_t busy_ns, busy_since_ns;
     double busy;
-    struct master_away *away;             /* NULL: of this machine */
-    uint64_t out;                         /* tasks it has: sent to it and not heard of */
-    double cost_ns;                       /* of a task there, smoothed; 0: not known */
+    struct master_away *away; /* NULL: of this machine */
+    uint64_t out;             /* tasks it has: sent to it and not heard of */
+    struct master_kind {
+        uint64_t out;   /* of this kind */
+        double cost_ns; /* of one there, smoothed; 0: not known */
+    } kind[KINDS];
     struct master_executor *first, *last; /* that have a task for it, see deal.c */
     uint32_t listed;
     uint32_t order_count; /* of orders that wait for the next message */
@@ -89,6 +93,9 @@ struct shoal_driver {
     bool planned;          /* plan is over */
     bool staleness_open;   /* plan may set it */
     struct base_buf *said; /* lines of `tell`; NULL: nobody listens */
+    struct base_buf *page; /* of `report`, at most SHOAL_PAGE_MAX; NULL: nobody asked */
+    void *kept;            /* by the application; NULL: nothing */
+    void (*drop)(void *kept);
 };
 
 struct train_master {
@@ -133,6 +140,7 @@ struct train_master {
     struct train_stats stats;
     char refusal[320]; /* whom it turned away last, and why; "": nobody */
     struct train_history history;
+    struct train_trail trail;
     uint64_t made_ns, rate_ns, rate_units; /* units at rate_ns */
 };
 
@@ -143,6 +151,8 @@ void master_check_end(struct train_master *m);
 void master_cancel(struct train_master *m); /* ends it when the tasks that are out are done */
 /* Puts an executor on the list of those that may have tasks to send. */
 void master_mark(struct train_master *m, uint32_t executor);
+/* Where the shards of a table begin among those of all; of one beyond the last: how many there are. */
+uint32_t master_first_shard(const struct train_master *m, uint32_t table);
 /* Whether the task may have the shards that it holds, and that it has. */
 bool master_hold_free(const struct train_master *m, const struct master_executor *e,
                       const struct train_task_spec *spec);
@@ -162,6 +172,13 @@ SHOAL_MUST_USE shoal_status master_queue(struct train_master *m, const shoal_dis
 
 /* deal.c */
 void master_pump(struct train_master *m); /* sends what may be sent */
+/* Books the executor's tasks after + 1 .. last: its worker has them, or has them no more. */
+void deal_enter(struct train_master *m, const struct master_executor *e, uint64_t after,
+                uint64_t last);
+void deal_leave(struct train_master *m, const struct master_executor *e, uint64_t after,
+                uint64_t last);
+/* What a task of this fn takes at this worker. */
+struct master_kind *deal_kind(struct master_worker *w, uint32_t fn);
 /* Takes it off its worker's list, if it is there: before it is the worker's no more. */
 void deal_drop(struct train_master *m, struct master_executor *e);
 /* Whether its worker, of this machine, has nothing to do with it and knows that. */
@@ -173,6 +190,8 @@ void hire_stop(struct train_master *m); /* tells all to go */
 void hire_free(struct train_master *m);
 bool hire_empty(const struct train_master *m);
 void hire_lose(struct master_worker *w); /* it is of no more use: kills what is left of it */
+/* For whoever watches the job. */
+void hire_turned_away(struct train_master *m, const char *whom, const shoal_err *why);
 /* A leaving worker that has nothing left may go. */
 void hire_check_leaving(struct master_worker *w);
 /* It asked to leave itself: where it was a child, another one is wanted in its place, and is started

@@ -69,6 +69,40 @@ shoal_status train_options_new(const struct base_alloc *alloc, const shoal_app *
     return SHOAL_OK;
 }
 
+static void format(const struct base_opt *row, const void *values, struct base_buf *out)
+{
+    base_buf_clear(out);
+    base_buf_puts(out, "");
+    base_opt_format(row, values, out);
+}
+
+shoal_status train_options_compare(const struct base_alloc *alloc, const shoal_app *app,
+                                   const char *then, const char *now, const char **out_name,
+                                   struct base_buf *out_then, struct base_buf *out_now,
+                                   shoal_err *err)
+{
+    struct base_opt rows[TRAIN_OPTIONS_MAX];
+    size_t count = train_options_rows(app, rows);
+    void *old = NULL, *new = NULL;
+    shoal_status st = train_options_new(alloc, app, then, &old, err);
+
+    if (st == SHOAL_OK)
+        st = train_options_new(alloc, app, now, &new, err);
+    for (size_t i = 0; i < count && st == SHOAL_OK; i++) {
+        format(&rows[i], old, out_then);
+        format(&rows[i], new, out_now);
+        if (base_buf_status(out_then) != SHOAL_OK || base_buf_status(out_now) != SHOAL_OK) {
+            st = base_err_nomem(err, "comparing options");
+        } else if (strcmp(out_then->data, out_now->data) != 0) {
+            *out_name = rows[i].name;
+            st = SHOAL_END;
+        }
+    }
+    train_options_free(alloc, old);
+    train_options_free(alloc, new);
+    return st;
+}
+
 void train_options_free(const struct base_alloc *alloc, void *values)
 {
     base_free(alloc, values);

@@ -16,7 +16,8 @@ enum train_message {
     TRAIN_COMMIT,   /* from another machine: struct train_ended and the commit's bytes, padded to 8;
                      * and the next, in order */
     TRAIN_RELEASED, /* struct train_unit: the executor runs here no more */
-    TRAIN_FAILED,   /* struct train_failed: the application's task returned an error */
+    TRAIN_FAILED,   /* struct train_failed: the application's task returned an error; or, of an
+                     * executor that is not there, the worker is of no use */
     TRAIN_LEAVE,    /* nothing: the worker asks to be drained */
     /* from the driver */
     TRAIN_SETUP = 16, /* struct train_setup and its text */
@@ -29,6 +30,7 @@ enum train_message {
     TRAIN_ACCEPTED,   /* struct train_accepted, as many as there are: in the driver's box */
     TRAIN_STOP,       /* nothing: all is done, go */
     TRAIN_FACTORS,    /* instead of rows, as train_box_pack_factors wrote them */
+    TRAIN_REFUSED,    /* struct train_failed: it is not taken in */
     /* from an onlooker, and the answer */
     TRAIN_ASK = 32, /* a line of text: "status", "scale 4", "drain 3" */
     TRAIN_ANSWER    /* a JSON object */
@@ -69,7 +71,7 @@ struct train_ended {
     uint32_t stale;    /* clocks its reads were behind */
     uint32_t checked;  /* executors that the witness looked at */
     uint32_t size;     /* of the commit's bytes that follow; 0 in TRAIN_ENDED */
-    uint32_t pad;
+    uint32_t fn;       /* which of the application's tasks it was */
 };
 
 struct train_accepted {
@@ -88,5 +90,9 @@ struct train_failed {
     uint32_t violations; /* the task broke a rule of visibility */
     char message[400], where[200], hint[200];
 };
+
+struct train_failed train_failed_of(uint32_t executor, shoal_status status, const shoal_err *why);
+/* The status, which is an error whatever the bytes are. */
+shoal_status train_failed_read(const struct train_failed *failed, shoal_err *out);
 
 #endif

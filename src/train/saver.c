@@ -321,7 +321,7 @@ static shoal_status resume(struct train_saver *s, shoal_err *err)
 shoal_status saver_new(struct train_master *m, struct train_saver **out_saver, shoal_err *err)
 {
     const struct train_master_opts *o = &m->opts;
-    struct train_shelf_job job = {.app = o->app->name,
+    struct train_shelf_job job = {.app = o->app,
                                   .settings = m->settings,
                                   .data = m->path,
                                   .seed = o->seed,

@@ -20,6 +20,7 @@ void worker_end(struct train_worker *w, shoal_status status, const shoal_err *er
     w->over = true;
     env_timer_stop(&w->retry);
     env_timer_stop(&w->patience);
+    env_timer_stop(&w->rows_turn);
     w->opts.ended(w->opts.ctx, status, err);
 }
 
@@ -31,6 +32,16 @@ void worker_tell(struct train_worker *w, uint16_t kind, const void *bytes, size_
         return;
     base_err(&err, SHOAL_E_LIMIT, "too much is waiting to be sent to the driver");
     worker_end(w, SHOAL_E_LIMIT, &err);
+}
+
+/* What is told of no executor concerns the worker alone: at home it ends the job, since no other
+ * worker there would fare better; one from elsewhere is let go. */
+void worker_give_up(struct train_worker *w, shoal_status status, const shoal_err *why)
+{
+    struct item item = {.spec = {.executor = WORKER_NONE}, .status = status};
+
+    w->given_up = *why;
+    worker_fail(w, &item, why);
 }
 
 /* ---- what the driver says ---- */
@@ -119,14 +130,11 @@ static void hear_setup(struct train_worker *w, const void *bytes, size_t size)
     st = set_up(w, &setup, text, (const char *)bytes + sizeof setup + setup.text_size, &err);
     base_free(env_alloc(w->env), text);
     if (st != SHOAL_OK) {
-        struct item item = {.spec = {.executor = WORKER_NONE}, .status = st};
-        if (setup.home != 0) /* one from elsewhere that cannot take part is no failure of the job */
-            worker_fail(w, &item, &err);
-        worker_end(w, st, &err);
+        worker_give_up(w, st, &err);
     }
 }
 
-static void confused(struct train_worker *w, const char *by)
+void worker_confused(struct train_worker *w, const char *by)
 {
     shoal_err err;
 
@@ -139,10 +147,10 @@ static void hear_adopt(struct train_worker *w, const struct train_unit *unit, si
     struct seat *seat = &w->seat[unit->executor];
 
     if (seat->here || (!w->away && size != sizeof *unit))
-        return confused(w, "executor");
+        return worker_confused(w, "executor");
     if (w->away && train_box_put_executor(w->box, unit->executor, unit + 1, size - sizeof *unit,
                                           NULL) != SHOAL_OK)
-        return confused(w, "executor");
+        return worker_confused(w, "executor");
     seat->here = seat->moved = true;
     seat->releasing = false;
     seat->committing = 0;
@@ -155,7 +163,7 @@ static void hear_release(struct train_worker *w, const struct train_unit *unit)
     struct seat *seat = &w->seat[unit->executor];
 
     if (!seat->here || seat->epoch != unit->epoch || seat->releasing)
-        return confused(w, "release");
+        return worker_confused(w, "release");
     if (seat->busy)
         atomic_store_explicit(&seat->visit->hurry, true, memory_order_release);
     if (seat->busy || seat->committing > 0)
@@ -170,10 +178,10 @@ static void hear_accepted(struct train_worker *w, const struct train_accepted *a
     for (size_t i = 0; i < count; i++) {
         uint32_t executor = accepted[i].unit.executor;
         if (executor >= w->seat_count)
-            return confused(w, "word of a commit");
+            return worker_confused(w, "word of a commit");
         struct seat *seat = &w->seat[executor];
         if (!seat->here || seat->epoch != accepted[i].unit.epoch || seat->committing == 0)
-            return confused(w, "word of a commit");
+            return worker_confused(w, "word of a commit");
         seat->committing--;
         train_box_accepted(w->box, executor, accepted[i].number);
         if (seat->releasing && !seat->busy && seat->committing == 0)
@@ -187,29 +195,17 @@ static void hear_data(struct train_worker *w, const struct train_piece *piece, s
 {
     if (train_box_put_data(w->box, piece->executor, piece->offset, piece->total, piece + 1,
                            size - sizeof *piece, NULL) != SHOAL_OK)
-        confused(w, "data");
-}
-
-/* A shard may be locked for as long as a thread of ours folds into it. */
-static void hear_rows(struct train_worker *w, uint16_t kind, const void *bytes, size_t size)
-{
-    shoal_status st = SHOAL_AGAIN;
-
-    for (int i = 0; i < 1000000 && st == SHOAL_AGAIN; i++)
-        st = kind == TRAIN_FACTORS ? train_box_put_factors(w->box, bytes, size, NULL)
-                                   : train_box_put_rows(w->box, bytes, size, NULL);
-    if (st != SHOAL_OK)
-        confused(w, "rows");
+        worker_confused(w, "data");
 }
 
 static void hear_task(struct train_worker *w, const struct train_order *order)
 {
     if (order->spec.executor >= w->seat_count)
-        return confused(w, "task");
+        return worker_confused(w, "task");
     struct seat *seat = &w->seat[order->spec.executor];
     if (!train_task_bytes_valid((const unsigned char *)&order->spec) || !seat->here ||
         seat->epoch != order->epoch || seat->releasing || seat->queued == WORKER_QUEUE_MAX)
-        return confused(w, "task");
+        return worker_confused(w, "task");
     if (w->away)
         train_box_close(w->box, order->closed);
     seat->queue[seat->queued++] = order->spec;
@@ -251,11 +247,17 @@ static bool heard_in_box(struct train_worker *w, uint16_t kind, const void *byte
                names_executor(w, bytes, size, sizeof(struct train_piece))) {
         hear_data(w, bytes, size);
     } else if ((kind == TRAIN_ROWS || kind == TRAIN_FACTORS) && w->away) {
-        hear_rows(w, kind, bytes, size);
+        worker_put_rows(w, kind, bytes, size);
     } else {
         return false;
     }
     return true;
+}
+
+void worker_hear(struct train_worker *w, uint16_t kind, const void *bytes, size_t size)
+{
+    if (w->box == NULL || !heard_in_box(w, kind, bytes, size))
+        worker_confused(w, "message");
 }
 
 static void heard(void *ctx, struct wire_peer *peer, uint16_t kind, const void *bytes, size_t size)
@@ -264,14 +266,18 @@ static void heard(void *ctx, struct wire_peer *peer, uint16_t kind, const void *
     shoal_err err = SHOAL_ERR_INIT;
 
     (void)peer;
-    if (w->over)
+    if (w->over || (w->given_up.code != SHOAL_OK && kind != TRAIN_STOP))
         return;
     if (kind == TRAIN_SETUP && size >= sizeof(struct train_setup))
         hear_setup(w, bytes, size);
     else if (kind == TRAIN_STOP)
         worker_end(w, SHOAL_OK, &err);
-    else if (w->box == NULL || !heard_in_box(w, kind, bytes, size))
-        confused(w, "message");
+    else if (kind == TRAIN_REFUSED && size == sizeof(struct train_failed))
+        worker_end(w, train_failed_read(bytes, &err), &err);
+    else if (worker_waits(w) && kind != TRAIN_DATA)
+        worker_keep(w, kind, bytes, size);
+    else
+        worker_hear(w, kind, bytes, size);
 }
 
 static void opened(void *ctx, struct wire_peer *peer)
@@ -290,6 +296,8 @@ static void closed(void *ctx, struct wire_peer *peer, const shoal_err *why)
 
     (void)peer;
     w->peer = NULL;
+    if (w->given_up.code != SHOAL_OK)
+        why = &w->given_up;
     worker_end(w, why->code != SHOAL_OK ? why->code : SHOAL_E_IO, why);
 }
 
@@ -333,6 +341,7 @@ void train_worker_free(struct train_worker *w)
     w->over = true;
     env_timer_stop(&w->retry);
     env_timer_stop(&w->patience);
+    worker_rows_free(w);
     env_pool_free(w->pool);
     wire_peer_close(w->peer);
     for (uint32_t i = 0; w->desk != NULL && i < w->opts.threads; i++)

@@ -1,5 +1,6 @@
-/* worker_parts.h - what the files of a worker share: worker.c (its life, and what the driver says) and
- * worker_visit.c (executors' queues, and visits of the pool's threads). */
+/* worker_parts.h - what the files of a worker share: worker.c (its life, and what the driver says),
+ * worker_rows.c (what it is sent of tables) and worker_visit.c (executors' queues, and visits of the
+ * pool's threads). */
 #ifndef TRAIN_WORKER_PARTS_H
 #define TRAIN_WORKER_PARTS_H
 
@@ -65,16 +66,20 @@ struct train_worker {
     struct seat *seat;  /* (executors) */
     uint32_t seat_count;
     uint32_t ready_first, ready_last, ready_count;
-    struct env_timer retry, patience;
-    uint64_t patient_ns;        /* that it may yet wait for others */
-    uint32_t waiting_threads;   /* that have nothing to do */
-    uint64_t waiting_ns;        /* since when */
-    uint64_t waited_ns;         /* by all threads, that the driver has not been told of */
-    struct train_desk *lookout; /* the loop's */
+    struct env_timer retry, patience, rows_turn;
+    struct worker_kept *rows;             /* being put, a shard at a time; NULL: none */
+    struct worker_kept *kept, *kept_last; /* what came after them, in order */
+    size_t kept_bytes;                    /* of all of these */
+    uint64_t patient_ns;                  /* that it may yet wait for others */
+    uint32_t waiting_threads;             /* that have nothing to do */
+    uint64_t waiting_ns;                  /* since when */
+    uint64_t waited_ns;                   /* by all threads, that the driver has not been told of */
+    struct train_desk *lookout;           /* the loop's */
     uint64_t pause_ns;
     bool away;       /* has a box of its own */
     uint32_t tables; /* that change by increments, a bit each */
     bool over;
+    shoal_err given_up; /* why; the driver will close the line */
 };
 
 static const uint32_t WORKER_NONE = UINT32_MAX;
@@ -82,6 +87,18 @@ static const uint32_t WORKER_NONE = UINT32_MAX;
 /* worker.c */
 void worker_end(struct train_worker *w, shoal_status status, const shoal_err *err);
 void worker_tell(struct train_worker *w, uint16_t kind, const void *bytes, size_t size);
+void worker_hear(struct train_worker *w, uint16_t kind, const void *bytes, size_t size);
+/* It is of no use, and the driver is told why before it ends. */
+void worker_give_up(struct train_worker *w, shoal_status status, const shoal_err *why);
+void worker_confused(struct train_worker *w, const char *by); /* ends it: that makes no sense */
+
+/* worker_rows.c */
+/* Puts rows or factors; when they take longer, the worker waits (worker_waits) and what is heard then
+ * is to be kept: it is heard (worker_hear) after them. */
+void worker_put_rows(struct train_worker *w, uint16_t kind, const void *bytes, size_t size);
+bool worker_waits(const struct train_worker *w);
+void worker_keep(struct train_worker *w, uint16_t kind, const void *bytes, size_t size);
+void worker_rows_free(struct train_worker *w);
 
 /* worker_visit.c */
 /* Puts an executor on the ready list if it has a task that may begin. */

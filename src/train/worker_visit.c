@@ -22,7 +22,6 @@
 
 #include "base/assert.h"
 #include "base/err.h"
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -203,12 +202,9 @@ static void retry(void *ctx)
 
 void worker_fail(struct train_worker *w, const struct item *item, const shoal_err *why)
 {
-    struct train_failed failed = {
-        .executor = item->spec.executor, .code = item->status, .violations = item->violated};
+    struct train_failed failed = train_failed_of(item->spec.executor, item->status, why);
 
-    snprintf(failed.message, sizeof failed.message, "%s", why->message);
-    snprintf(failed.where, sizeof failed.where, "%s", why->where);
-    snprintf(failed.hint, sizeof failed.hint, "%s", why->hint);
+    failed.violations = item->violated;
     worker_tell(w, TRAIN_FAILED, &failed, sizeof failed);
 }
 
@@ -217,7 +213,9 @@ static void send_commits(struct train_worker *w, struct visit *v)
     shoal_status st = base_buf_status(&v->commits);
     shoal_err err;
 
-    if (st == SHOAL_OK && v->commits.size > WIRE_BUF_ROOM && !w->over)
+    if (w->over)
+        return;
+    if (st == SHOAL_OK && v->commits.size > WIRE_BUF_ROOM)
         st = wire_peer_send_buf(w->peer, TRAIN_COMMIT, &v->commits);
     if (st == SHOAL_OK)
         return;
@@ -227,7 +225,7 @@ static void send_commits(struct train_worker *w, struct visit *v)
                  WIRE_MESSAGE_MAX >> 20);
         base_err_hint(&err, "run all workers on the driver's machine, or let each task leave less");
     }
-    worker_end(w, st, &err);
+    worker_give_up(w, st, &err);
 }
 
 static void tell_ended(struct train_worker *w, struct visit *v)
@@ -345,10 +343,12 @@ static uint64_t put(struct train_worker *w, struct visit *v, uint32_t executor)
         if (!may_begin(w, &seat->queue[i], seat->committing + (w->away ? i : 0)) ||
             seat->queue[i].clock > seat->queue[0].clock)
             break;
-        v->item[v->count++] = (struct item){
-            .spec = seat->queue[i],
-            .ended = {.executor = executor, .epoch = seat->epoch, .number = seat->queue[i].number},
-            .status = SHOAL_END};
+        v->item[v->count++] = (struct item){.spec = seat->queue[i],
+                                            .ended = {.executor = executor,
+                                                      .epoch = seat->epoch,
+                                                      .number = seat->queue[i].number,
+                                                      .fn = seat->queue[i].fn},
+                                            .status = SHOAL_END};
         expected += cost_of(seat);
         if (expected >= visit_ns(w))
             break;

@@ -84,7 +84,7 @@ def start(host, *words):
 
 
 def call(host, *words, **options):
-    return subprocess.run(words_on(host, [SHOAL, *words]), capture_output=True, text=True, timeout=60 * SLOW,
+    return subprocess.run(words_on(host, [SHOAL, *words]), capture_output=True, text=True, timeout=300 * SLOW,
                           check=False, **options)
 
 
@@ -193,7 +193,7 @@ def cut_off(join, job):
 def on_three_hosts(folder, app, data, clocks, want):
     model, key, job = folder / "three.shoal", folder / "job.key", "hosts"
     driver = start("h0", *train_words(app, data, clocks, model), "--name", job, "--listen", ADDRESS)
-    until = time.monotonic() + 20 * SLOW
+    until = time.monotonic() + 60 * SLOW
     while status(job) is None and driver.poll() is None and time.monotonic() < until:
         time.sleep(0.1)
     key.write_text(call("h0", "jobs", "--key", job).stdout)
@@ -209,7 +209,7 @@ def on_three_hosts(folder, app, data, clocks, want):
     asked_to_leave(join["h1"], job)
     cut_off(join["h2"], job)
     try:
-        out, err = driver.communicate(timeout=120 * SLOW)
+        out, err = driver.communicate(timeout=300 * SLOW)
     except subprocess.TimeoutExpired:
         driver.kill()
         return check(False, "the job did not end")

@@ -49,13 +49,32 @@ def predictions_and_what_eval_tells_agree():
     check(told["path_gap"] <= 1e-3 and told["r2"] > 0.5 and told["coefficients"] < 600, f"{told}")
 
 
+def the_end_is_told_in_words():
+    told = json.loads(good("train", "lasso", "r.svm", *settings("folds=5"), "--json", "--out", "told.shoal"))
+    facts = json.loads(good("eval", "told.shoal", "r.svm", "--json"))
+    chosen, held, first = told["said"][:3]
+    check(chosen.startswith(f"lambda {facts['lambda']:.4g},") and f": {facts['coefficients']:.0f} of 3000 columns" in chosen, f"{told['said']}")
+    check(held.startswith("held-out loss ") and held.endswith(" 5 folds") and first.startswith("column "), f"{told['said']}")
+    sizes = [abs(float(line.split()[-1])) for line in told["said"][2:]]
+    check(sizes == sorted(sizes, reverse=True) and 1 <= len(sizes) <= 8, f"{told['said']}")
+
+
+def groups_give_the_same_model_on_any_workers():
+    models = []
+    for workers in ("1", "3"):
+        good("train", "lasso", "r.svm", *settings("groups=4"), "--workers", workers, "--threads", "2", "--out", f"g{workers}.shoal")
+        models.append(Path(f"g{workers}.shoal").read_bytes())
+    check(models[0] == models[1], "workers change what groups find")
+    check(json.loads(good("eval", "g1.shoal", "r.svm", "--json"))["path_gap"] <= 1e-3, "groups leave a gap")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         os.environ["XDG_RUNTIME_DIR"] = folder
         good("gen", "regression", "--rows", "1000", "--columns", "3000", "-o", "r.svm", "--log", "error")
         for test in (workers_die_come_and_go_and_the_model_is_the_same, a_job_that_is_stopped_goes_on_where_it_was,
-                     predictions_and_what_eval_tells_agree):
+                     predictions_and_what_eval_tells_agree, the_end_is_told_in_words, groups_give_the_same_model_on_any_workers):
             test()
         os.chdir("/")
     for problem in problems:

@@ -23,10 +23,11 @@ def limited(words, **options):
     return subprocess.run([SHOAL, *words], capture_output=True, text=True, timeout=120 * SLOW, preexec_fn=limit, **options)
 
 
-def a_job_that_spills_leaves_the_same_model(folder, app, data):
+def a_job_that_spills_leaves_the_same_model(folder, app, data, *settings):
     size = (folder / data).stat().st_size
     check(size >= 4 * LIMIT, f"{data} has {size} bytes only")
-    words = ("train", app, data, "--staleness", "0", "--threads", "1", "--workers", "2", "--out")
+    words = ("train", app, data, "--staleness", "0", "--threads", "1", "--workers", "2",
+             *(word for setting in settings for word in ("--set", setting)), "--out")
     good(*words, "want", folder=folder)
     result = limited([*words, "model"], cwd=folder)
     check(result.returncode == 1 and "--spill DIR" in result.stderr and "memory" in result.stderr,
@@ -111,6 +112,8 @@ def main():
         a_job_that_spills_leaves_the_same_model(folder, "logreg", "d.svm")
         a_model_is_used_within_the_limit_too(folder, "d.svm")
         a_job_that_spills_leaves_the_same_model(folder, "mf", "d.csv")
+        good("gen", "corpus", "--documents", "45000", "--words", "20000", "--length", "150", "-o", str(folder / "d.txt"))
+        a_job_that_spills_leaves_the_same_model(folder, "lda", "d.txt", "topics=50", "iterations=2", "evaluate=0")
         a_full_disk_is_told(folder, "d.svm")
         a_disk_that_fails_is_told(folder)
         a_folder_that_is_not_there_is_told(folder, "d.svm")

@@ -88,4 +88,20 @@ static void check_loads(shoal_env *env, const struct data_corpus_opts *wanted)
     data_corpus_fini(&back);
 }
 
+/* A model of the words that were chosen from file "f" reads the whole file as what was chosen. */
+static inline void check_model_reads(shoal_env *env, const struct data_corpus_opts *chosen)
+{
+    struct data_corpus_opts whole = {.format = chosen->format, .vocab = chosen->vocab};
+    struct data_corpus one = {0}, again = {0};
+
+    if (data_corpus_load(env, "f", chosen, &one, NULL) != SHOAL_OK)
+        return;
+    whole.known = one.names.count > 0 ? &one.names : NULL;
+    whole.words = one.names.count > 0 ? 0 : one.x.words;
+    if (data_corpus_load(env, "f", &whole, &again, NULL) == SHOAL_OK)
+        check_same(&one, &again);
+    data_corpus_fini(&one);
+    data_corpus_fini(&again);
+}
+
 #endif

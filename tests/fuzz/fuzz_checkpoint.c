@@ -49,7 +49,8 @@ static shoal_status plan(shoal_driver *driver, shoal_err *err)
 
 static shoal_status start(shoal_driver *driver, shoal_err *err)
 {
-    shoal_dispatch task = {.holds = true,
+    shoal_dispatch task = {.struct_size = sizeof task,
+                           .holds = true,
                            .hold_table = 1,
                            .hold_shard = 1,
                            .hold_count = 2,
@@ -59,7 +60,8 @@ static shoal_status start(shoal_driver *driver, shoal_err *err)
                            .arg_size = 1};
     shoal_status st = shoal_driver_dispatch(driver, &task, err);
 
-    task = (shoal_dispatch){.executor = 1, .clock = 3, .ends_clock = true};
+    task = (shoal_dispatch){
+        .struct_size = sizeof(shoal_dispatch), .executor = 1, .clock = 3, .ends_clock = true};
     return st == SHOAL_OK ? shoal_driver_dispatch(driver, &task, err) : st;
 }
 

@@ -1,6 +1,6 @@
 /* Fuzz target: any bytes as UCI bag of words or LDA-C, with a vocabulary after a NUL byte. What loads
  * must be a proper corpus, must not depend on the number of pieces it was parsed in, and must survive
- * saving. */
+ * saving; a model of its words must know them. */
 #include "corpus_target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -25,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     opts.min_count = 2;
     opts.max_share = 0.9;
     check_loads(env, &opts);
+    check_model_reads(env, &opts);
     env->alloc = before;
     shoal_env_free(env);
     return 0;

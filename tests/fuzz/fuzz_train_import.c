@@ -117,12 +117,13 @@ static shoal_status take_at_away(shoal_env *env, const struct env_shared *segmen
 {
     struct train_box *away = away_new(env, segment, home);
     shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st;
+    shoal_status st = SHOAL_AGAIN;
 
     if (what == 'r')
         st = train_box_put_rows(away, data, size, &err);
     else if (what == 'f')
-        st = train_box_put_factors(away, data, size, &err);
+        for (uint32_t next = 0; st == SHOAL_AGAIN;)
+            st = train_box_put_factors(away, data, size, &next, &err);
     else
         st = train_box_put_executor(away, 0, data, size, &err);
     check(st, &err);

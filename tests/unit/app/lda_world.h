@@ -14,8 +14,29 @@ enum { TOPICS = 5, WORDS_OF = 12, VOCABULARY = TOPICS * WORDS_OF };
 
 struct world {
     uint32_t documents, length;
+    const double
+        *alpha; /* (TOPICS), below 1: of the Dirichlet that documents come from; NULL: two topics */
 };
 static const struct world WORLD = {.documents = 300, .length = 40};
+
+/* Gamma(a) for a < 1 by Johnk: a beta variable times an exponential one. */
+static double draw_gamma(struct base_rand *rand, double a)
+{
+    for (;;) {
+        double x = pow(base_rand_unit(rand), 1 / a), y = pow(base_rand_unit(rand), 1 / (1 - a));
+        if (x + y <= 1 && x + y > 0)
+            return x / (x + y) * base_rand_exp(rand, 1);
+    }
+}
+
+/* Shares of topics in a document. */
+static void draw_shares(struct base_rand *rand, const struct world *w, double *share)
+{
+    for (uint32_t t = 0; t < TOPICS; t++)
+        share[t] = w->alpha != NULL ? draw_gamma(rand, w->alpha[t]) : 0;
+    for (uint32_t i = 0; i < 2 && w->alpha == NULL; i++)
+        share[base_rand_below(rand, TOPICS)] += 1;
+}
 
 /* The job's data: cluster.h calls it "". Bag of words, every third document in one piece less. */
 static void put_corpus(shoal_env *env, const struct world *w)
@@ -27,11 +48,11 @@ static void put_corpus(shoal_env *env, const struct world *w)
     base_rand_init(&rand, 5, "planted");
     base_buf_init(&text, env_alloc(env), 1 << 24);
     for (uint32_t d = 0; d < w->documents; d++) {
-        uint32_t topic[2] = {(uint32_t)base_rand_below(&rand, TOPICS),
-                             (uint32_t)base_rand_below(&rand, TOPICS)};
+        double share[TOPICS];
+        draw_shares(&rand, w, share);
         uint32_t length = d % 17 == 5 ? 0 : 1 + (uint32_t)base_rand_below(&rand, 2 * w->length);
         for (uint32_t i = 0; i < length; i++)
-            count[d * VOCABULARY + topic[base_rand_below(&rand, 2)] * WORDS_OF +
+            count[d * VOCABULARY + base_rand_weighted(&rand, share, TOPICS) * WORDS_OF +
                   base_rand_below(&rand, WORDS_OF)]++;
     }
     for (uint32_t i = 0; i < w->documents * VOCABULARY; i++)

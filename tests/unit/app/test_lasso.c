@@ -102,8 +102,10 @@ static void every_solution_of_a_path_is_a_minimum(void **state)
         make_world(seed, seed % 2 == 0 ? 0.2 : 0.9, logistic ? NUM_LASSO_LOGISTIC : 0);
         char settings[120];
         world.p.mix = seed % 4 == 0 ? 0.7 : 1;
-        snprintf(settings, sizeof settings, "lambdas=12\ntol=1e-6\nmix=%g\nloss=%s\nratio=0.05\n",
-                 world.p.mix, logistic ? "logistic" : "squared");
+        snprintf(settings, sizeof settings,
+                 "lambdas=12\ntol=1e-6\nmix=%g\nloss=%s\nratio=0.05\ngroups=%u\ntheta=%g\n",
+                 world.p.mix, logistic ? "logistic" : "squared", (uint32_t)(seed % 5),
+                 seed % 4 == 3 ? 2 : 0.4);
         run(&c, seed, settings);
         check_path(&c, 1e-6);
         cluster_free(&c);
@@ -141,6 +143,28 @@ static void scaled_columns_make_units_irrelevant(void **state)
     }
     assert_true(fabs(told[0] - told[1]) <= 1e-6 * told[0]);
     assert_true(sum[0] > 0 && fabs(sum[0] / sum[1] - 1024) < 0.1);
+}
+
+/* Targets that columns explain whole: the path ends where they do, unless its end was named. */
+static void a_path_ends_where_nothing_is_left_to_explain(void **state)
+{
+    static const char *const JOB[] = {"lambdas=100\n", "lambdas=100\nratio=0.001\n"};
+    uint32_t found[2];
+
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        struct cluster c = {.workers = 1};
+        make_world(4, 1, NUM_LASSO_SQUARED);
+        for (uint32_t i = 0; i < world.p.x.rows; i++)
+            world.y[i] = world.dense[i] - 2 * world.dense[7 * world.p.x.rows + i];
+        run(&c, 1, JOB[named]);
+        const struct lasso_driver *d = driver_of(&c);
+        found[named] = d->lambdas;
+        assert_true(d->of[d->lambdas - 1].loss < 2e-3 * d->null);
+        cluster_free(&c);
+    }
+    assert_true(found[0] < 70);
+    assert_int_equal(found[1], 100);
 }
 
 /* ---- folds ---- */
@@ -208,7 +232,8 @@ static void learn(struct cluster *c, struct learnt *l)
 }
 
 static const char *const JOBS[] = {"lambdas=12\nfolds=4\nratio=0.05\n",
-                                   "lambdas=8\nmix=0.5\nratio=0.05\nschedule=random\n"};
+                                   "lambdas=8\nmix=0.5\nratio=0.05\nschedule=random\n",
+                                   "lambdas=12\nratio=0.05\ngroups=3\n"};
 
 static void workers_and_what_happens_to_them_change_no_bit(void **state)
 {
@@ -251,7 +276,7 @@ static void workers_on_other_machines_change_no_bit(void **state)
                             .away_mean_s = 0.003,
                             .kill_mean_s = seed % 2 == 0 ? 0 : 0.05,
                             .kills_left = 5};
-        run(&c, seed, JOBS[0]);
+        run(&c, seed, JOBS[2]);
         learn(&c, seed == 0 ? &first : &now);
         if (seed > 0 && memcmp(&first, &now, sizeof now) != 0)
             fail_msg("seed %llu gives another path", (unsigned long long)seed);
@@ -261,15 +286,89 @@ static void workers_on_other_machines_change_no_bit(void **state)
     assert_true(sum.far > 0);
 }
 
+/* ---- groups ---- */
+
+static void groups_need_about_the_updates_of_one(void **state)
+{
+    uint64_t updates[3];
+    static const char *const HOW[] = {"groups=1\n", "groups=4\ntheta=0.3\n", "groups=4\ntheta=2\n"};
+
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        struct cluster c = {.workers = 2};
+        struct base_rand rand;
+        char settings[80];
+        base_rand_init(&rand, 9, "test.lasso");
+        lasso_world_make(&world, &rand, 200, 100, 0.9, 0.9, NUM_LASSO_SQUARED);
+        snprintf(settings, sizeof settings, "lambdas=20\nratio=0.05\ntol=1e-4\n%s", HOW[how]);
+        run(&c, 1, settings);
+        updates[how] = driver_of(&c)->updates;
+        check_path(&c, 1e-4);
+        cluster_free(&c);
+    }
+    assert_true(updates[1] <= 3 * updates[0]);
+    assert_true(updates[1] < updates[2]);
+}
+
+/* ---- columns that say nothing ---- */
+
+/* Of all that is between two neighbouring floats and six digits. */
+static void a_column_that_is_constant_but_for_rounding_has_no_coefficient(void **state)
+{
+    static const float LEVELS[] = {0.1f, 1e6f, -123456.7f};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        struct cluster c = {.workers = 1};
+        char settings[80];
+        make_world(seed, 1, NUM_LASSO_SQUARED);
+        uint32_t rows = world.p.x.rows;
+        for (uint32_t i = 0; i < rows; i++)
+            world.dense[3 * rows + i] =
+                LEVELS[seed % 3] * (1 + (seed % 2 == 0 ? 0 : 1e-7f * (float)(i % 5)));
+        snprintf(settings, sizeof settings, "lambdas=12\nratio=0.01\nfolds=%u\n",
+                 (uint32_t)(seed % 4 == 1 ? 0 : seed % 4));
+        run(&c, seed, settings);
+        const struct lasso_driver *d = driver_of(&c);
+        for (uint64_t e = 0; e < d->of[11].end; e++)
+            assert_int_not_equal(path_of(&c)[e].column, 3);
+        for (uint32_t k = 0; k < 12; k++)
+            assert_true(d->of[k].gap <= 1.01e-3 * d->of[k].objective);
+        cluster_free(&c);
+    }
+}
+
+/* A mean far above the deviation is no reason to lose a column. */
+static void a_column_far_from_0_is_solved_for(void **state)
+{
+    struct cluster c = {.workers = 1};
+
+    (void)state;
+    make_world(2, 1, NUM_LASSO_SQUARED);
+    uint32_t rows = world.p.x.rows;
+    for (uint32_t i = 0; i < rows; i++)
+        world.dense[i] += 20000;
+    run(&c, 1, "lambdas=12\nratio=0.01\n");
+    const struct lasso_driver *d = driver_of(&c);
+    assert_int_equal(path_of(&c)[d->of[10].end].column, 0);
+    for (uint32_t k = 0; k < 12; k++)
+        assert_true(d->of[k].gap <= 1.01e-3 * d->of[k].objective);
+    cluster_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_solution_of_a_path_is_a_minimum),
         cmocka_unit_test(a_lambda_that_is_given_is_the_last),
         cmocka_unit_test(scaled_columns_make_units_irrelevant),
+        cmocka_unit_test(a_path_ends_where_nothing_is_left_to_explain),
         cmocka_unit_test(folds_hold_out_what_they_say),
         cmocka_unit_test(workers_and_what_happens_to_them_change_no_bit),
         cmocka_unit_test(workers_on_other_machines_change_no_bit),
+        cmocka_unit_test(groups_need_about_the_updates_of_one),
+        cmocka_unit_test(a_column_that_is_constant_but_for_rounding_has_no_coefficient),
+        cmocka_unit_test(a_column_far_from_0_is_solved_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@
 #include "cli/columns.h"
 #include "cli/train_show.h"
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct base_buf line;
@@ -177,6 +179,39 @@ static void staleness_is_a_mean_over_tasks(void **state)
     assert_true(isnan(cli_train_mean_staleness(none, 2)));
 }
 
+/* As text and as JSON; a line of 999 two-byte letters is not cut, nor are many of them. */
+static void lines_of_the_application_are_printed_whole(void **state)
+{
+    enum { LETTERS = 999, LINES = 200 };
+    static const shoal_app APP = {.name = "lda", .objective = "perplexity", .units = "tokens"};
+    struct cli_trained t = {.app = &APP, .name = "x", .result = {.seconds = 1}};
+    shoal_env *env;
+
+    (void)state;
+    base_buf_init(&t.said, &base_alloc_libc, 1 << 20);
+    base_buf_puts(&t.said, "first\n\n");
+    for (int i = 0; i < LINES * LETTERS; i++)
+        base_buf_puts(&t.said, i % LETTERS + 1 < LETTERS ? "ä" : "ä\n");
+    assert_int_equal(shoal_env_real_new(&env, NULL), SHOAL_OK);
+    for (int json = 0; json < 2; json++) {
+        char *text = NULL;
+        size_t size, letters = 0;
+        int out_errno = 0;
+        FILE *out = open_memstream(&text, &size);
+        struct cli_context cx = {
+            .env = env, .out = out, .err = out, .json = json, .out_errno = &out_errno, .width = 80};
+        assert_int_equal(cli_train_print(&cx, &t), 0);
+        fclose(out);
+        assert_non_null(strstr(text, json ? "[\"first\",\"\",\"ää" : "  first\n  \n  ää"));
+        for (const char *at = text; (at = strstr(at, "ä")) != NULL; at += strlen("ä"))
+            letters++;
+        assert_int_equal(letters, LINES * LETTERS);
+        free(text);
+    }
+    shoal_env_free(env);
+    base_buf_fini(&t.said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_history_is_drawn_between_its_least_and_greatest),
         cmocka_unit_test(time_left_follows_what_was_done_since_the_beginning),
         cmocka_unit_test(staleness_is_a_mean_over_tasks),
+        cmocka_unit_test(lines_of_the_application_are_printed_whole),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -1,4 +1,4 @@
-/* Tests of src/data/corpus.c, corpus_reader.c, corpus_lines.c, corpus_merge.c, corpus_vocab.c and
+/* Tests of src/data/corpus.c, corpus_reader.c, corpus_lines.c, corpus_merge.c and
  * corpus_save.c. */
 #include "unit/data/corpus_world.h"
 
@@ -148,6 +148,36 @@ static void a_header_that_promises_many_empty_documents_gets_them(void **state)
     data_corpus_fini(&c);
 }
 
+static void expect_limit(const char *text, const char *message)
+{
+    shoal_env *env = world_new();
+    struct data_corpus c;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    world_put(env, "a", text);
+    assert_int_equal(data_corpus_load(env, "a", NULL, &c, &err), SHOAL_E_LIMIT);
+    assert_string_equal(err.message, message);
+    shoal_env_free(env);
+}
+
+/* Each would take gigabytes or minutes, for a file of 30 bytes. */
+static void numbers_that_the_entries_do_not_bear_out_are_refused_at_once(void **state)
+{
+    (void)state;
+    expect_limit("4000000000\n3\n1\n1 1 1\n",
+                 "cannot read corpus 'a': its header has 4000000000 documents, and there are 1 "
+                 "entries; expected at most 16777216 and 64 an entry");
+    expect_limit("4000000000\n3\n100000000\n1 1 1\n",
+                 "cannot read corpus 'a': its header has 4000000000 documents, and there are at "
+                 "most 4 entries; expected at most 16777216 and 64 an entry");
+    expect_limit("1\n2147483647\n1\n1 1 1\n",
+                 "cannot read corpus 'a': its header has 2147483647 words, and there are 1 "
+                 "entries; expected at most 16777216 and 64 an entry");
+    expect_limit("1 2147483646:1\n",
+                 "cannot read corpus 'a': its words go up to 2147483646, and there are 1 entries; "
+                 "expected at most 16777216 words and 64 an entry");
+}
+
 static void documents_that_no_line_names_lie_between_the_others(void **state)
 {
     (void)state;
@@ -189,68 +219,6 @@ static void bytes_that_are_no_text_are_refused(void **state)
     shoal_env_free(env);
 }
 
-/* ---- names ---- */
-
-static void names_lie_beside_the_documents_or_where_told(void **state)
-{
-    shoal_env *env = world_new();
-    struct data_corpus c;
-
-    (void)state;
-    world_put(env, "dir/docword.x.txt", "1\n2\n1\n1 2 1\n");
-    world_put(env, "dir/vocab.x.txt", "red\r\nblue\n\n");
-    world_put(env, "names", "caf\xc3\xa9\n17");
-    corpus_load_in(env, "dir/docword.x.txt", NULL, &c);
-    assert_int_equal(c.names.count, 2);
-    assert_name(&c.names, 1, "blue");
-    data_corpus_fini(&c);
-    corpus_load_in(env, "dir/docword.x.txt", &(struct data_corpus_opts){.vocab = "names"}, &c);
-    assert_name(&c.names, 0, "caf\xc3\xa9");
-    assert_name(&c.names, 1, "17");
-    data_corpus_fini(&c);
-    shoal_env_free(env);
-}
-
-static void what_is_wrong_in_a_vocabulary_is_told_with_its_place(void **state)
-{
-    shoal_env *env = world_new();
-    struct data_corpus_opts opts = {.vocab = "v"};
-
-    (void)state;
-    world_put(env, "a", "1\n2\n1\n1 2 1\n");
-    world_put(env, "v", "red\nblue\ngreen\n");
-    corpus_expect_bad_in(env, "a", &opts,
-                         "cannot read corpus 'a': its header says 2 words, and its vocabulary 'v' "
-                         "has 3");
-    world_put(env, "v", "red\nred\n");
-    corpus_expect_bad_in(env, "a", &opts,
-                         "cannot read vocabulary 'v', line 2: expected each word once, 'red' is "
-                         "word 1");
-    world_put(env, "v", "red\n\nblue\n");
-    corpus_expect_bad_in(
-        env, "a", &opts,
-        "cannot read vocabulary 'v', line 2: expected a word, found an empty line");
-    world_put(env, "v", "red\nbl\xe9\n");
-    corpus_expect_bad_in(env, "a", &opts,
-                         "cannot read vocabulary 'v', line 2, column 3: expected UTF-8, found the "
-                         "byte 0xe9");
-    world_put(env, "v", "red\nb\tl\n");
-    corpus_expect_bad_in(env, "a", &opts,
-                         "cannot read vocabulary 'v', line 2, column 2: expected a word, found "
-                         "the control character U+0009");
-    world_put(env, "v", "red\nb\x7fl\n");
-    corpus_expect_bad_in(env, "a", &opts,
-                         "cannot read vocabulary 'v', line 2, column 2: expected a word, found "
-                         "the control character U+007F");
-    world_put(env, "v", "red\nb\xc2\x9bl\n"); /* a C1 control: CSI */
-    corpus_expect_bad_in(env, "a", &opts,
-                         "cannot read vocabulary 'v', line 2, column 2: expected a word, found "
-                         "the control character U+009B");
-    world_put(env, "v", "\n");
-    corpus_expect_bad_in(env, "a", &opts, "cannot read vocabulary 'v': no words in it");
-    shoal_env_free(env);
-}
-
 /* ---- LDA-C ---- */
 
 static void lines_of_pairs_are_recognised(void **state)
@@ -286,100 +254,35 @@ static void what_is_wrong_in_lines_of_pairs_is_told_with_its_place(void **state)
                       "follow, found 'x'");
 }
 
-/* ---- choosing words ---- */
+/* ---- formats ---- */
 
-static const char five[] = "3\n4\n6\n1 1 9\n1 2 1\n2 1 1\n2 3 2\n3 1 1\n3 4 1\n";
-
-static void rare_and_common_words_are_left_out_and_the_rest_renumbered(void **state)
+static void text_that_begins_like_a_bag_of_words_is_told(void **state)
 {
-    shoal_env *env = world_new();
-    struct data_corpus_opts opts = {.vocab = "v", .min_count = 2};
+    static const struct {
+        const char *text;
+        enum data_corpus_format resembles;
+    } cases[] = {{"3 0:2 1:1\nword\n", DATA_CORPUS_LDAC},  {"\n 2 0:1 bb:1\n", DATA_CORPUS_LDAC},
+                 {"0:1 1:1\nword\n", DATA_CORPUS_LDAC},    {"2\n3 3\n1 1 word\n", DATA_CORPUS_UCI},
+                 {"2 3 3\r\n1 1 word\n", DATA_CORPUS_UCI}, {"12:30 at noon\n", DATA_CORPUS_AUTO},
+                 {"3 red balloons\n", DATA_CORPUS_AUTO},   {"--\nred\n", DATA_CORPUS_AUTO}};
     struct data_corpus c;
 
     (void)state;
-    world_put(env, "a", five);
-    world_put(env, "v", "the\nonce\ntwice\nlast\n");
-    corpus_load_in(env, "a", &opts, &c);
-    assert_proper(&c);
-    assert_int_equal(c.x.words, 2);
-    assert_name(&c.names, 1, "twice");
-    assert_int_equal(c.left_out, 2);
-    data_corpus_fini(&c);
-    opts.max_share = 0.9;
-    corpus_load_in(env, "a", &opts, &c);
-    assert_proper(&c);
-    assert_int_equal(c.x.words, 1);
-    assert_name(&c.names, 0, "twice");
-    assert_int_equal(c.empty, 2);
-    assert_int_equal(c.x.documents, 3);
-    data_corpus_fini(&c);
-    opts.min_count = 100;
-    corpus_expect_bad_in(env, "a", &opts,
-                         "cannot read corpus 'a': no words in it, all were left out");
-    opts = (struct data_corpus_opts){.vocab = "v", .stop_words = "english"};
-    corpus_load_in(env, "a", &opts, &c);
-    assert_int_equal(c.x.words, 1); /* "the", "once" and "last" say little */
-    data_corpus_fini(&c);
-    shoal_env_free(env);
-}
-
-static void the_words_of_a_model_keep_their_numbers(void **state)
-{
-    shoal_env *env = world_new();
-    struct data_ids known;
-    struct data_corpus c;
-    uint32_t index = 0;
-
-    (void)state;
-    world_put(env, "a", five);
-    world_put(env, "v", "the\nonce\ntwice\nlast\n");
-    world_put(env, "t", "Twice the fun\nnothing here\n");
-    data_ids_init(&known, &base_alloc_libc);
-    assert_int_equal(data_ids_add(&known, "twice", 5, &index), SHOAL_OK);
-    assert_int_equal(data_ids_add(&known, "new", 3, &index), SHOAL_OK);
-    assert_int_equal(data_ids_add(&known, "the", 3, &index), SHOAL_OK);
-    struct data_corpus_opts opts = {.vocab = "v", .known = &known};
-    corpus_load_in(env, "a", &opts, &c);
-    assert_proper(&c);
-    const uint32_t word[] = {2, 0, 2, 2}, count[] = {9, 2, 1, 1};
-    assert_int_equal(c.x.words, 3);
-    assert_int_equal(c.entries, 4);
-    assert_memory_equal(c.x.word, word, sizeof word);
-    assert_memory_equal(c.x.count, count, sizeof count);
-    assert_same_ids(&c.names, &known);
-    data_corpus_fini(&c);
-    opts.vocab = NULL;
-    corpus_load_in(env, "t", &opts, &c);
-    assert_int_equal(c.x.words, 3);
-    assert_int_equal(c.tokens, 2);
-    assert_int_equal(c.left_out, 3);
-    assert_int_equal(c.empty, 1);
-    data_corpus_fini(&c);
-    corpus_load_in(env, "a", &(struct data_corpus_opts){.words = 2}, &c);
-    assert_int_equal(c.x.words, 2);
-    assert_int_equal(c.left_out, 3);
-    data_corpus_fini(&c);
-    data_ids_fini(&known);
-    shoal_env_free(env);
-}
-
-static void options_that_contradict_are_refused_in_words(void **state)
-{
-    shoal_env *env = world_new();
-    struct data_corpus c;
-    shoal_err err = SHOAL_ERR_INIT;
-    struct data_corpus_opts bad[] = {{.words = 2, .min_count = 3},
-                                     {.max_share = 1.5},
-                                     {.from = 2, .to = 2},
-                                     {.stop_words = "english"}};
-
-    (void)state;
-    world_put(env, "a", five);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        err = (shoal_err)SHOAL_ERR_INIT;
-        assert_int_equal(data_corpus_load(env, "a", &bad[i], &c, &err), SHOAL_E_INVAL);
-        assert_true(err.message[0] != '\0');
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        corpus_load_text(cases[i].text, NULL, &c);
+        assert_int_equal(c.resembles, cases[i].resembles);
+        data_corpus_fini(&c);
+        corpus_load_text(cases[i].text, &(struct data_corpus_opts){.format = DATA_CORPUS_TEXT}, &c);
+        assert_int_equal(c.resembles, DATA_CORPUS_AUTO); /* it was said to be text */
+        data_corpus_fini(&c);
     }
+    shoal_err err = SHOAL_ERR_INIT;
+    shoal_env *env = world_new();
+    world_put(env, "a", "3 0:2 1:1\n1 5:1\n");
+    assert_int_equal(data_corpus_load(env, "a", NULL, &c, &err), SHOAL_E_FORMAT);
+    assert_string_equal(err.message, "cannot read corpus 'a': no words in it");
+    assert_string_equal(err.hint,
+                        "it was read as text; with format lda-c it would be told what is wrong");
     shoal_env_free(env);
 }
 
@@ -609,7 +512,7 @@ static void every_failed_allocation_leaves_a_clean_error(void **state)
     shoal_env *env = world_new();
 
     (void)state;
-    world_put(env, "a", five);
+    world_put(env, "a", "3\n4\n6\n1 1 9\n1 2 1\n2 1 1\n2 3 2\n3 1 1\n3 4 1\n");
     world_put(env, "v", "the\nonce\ntwice\nlast\n");
     world_put(env, "s", "the\n");
     torture_run(load_and_save, env);
@@ -628,15 +531,12 @@ int main(void)
         cmocka_unit_test(documents_out_of_order_are_refused_wherever_pieces_end),
         cmocka_unit_test(totals_of_the_header_must_be_right),
         cmocka_unit_test(a_header_that_promises_many_empty_documents_gets_them),
+        cmocka_unit_test(numbers_that_the_entries_do_not_bear_out_are_refused_at_once),
         cmocka_unit_test(documents_that_no_line_names_lie_between_the_others),
         cmocka_unit_test(bytes_that_are_no_text_are_refused),
-        cmocka_unit_test(names_lie_beside_the_documents_or_where_told),
-        cmocka_unit_test(what_is_wrong_in_a_vocabulary_is_told_with_its_place),
         cmocka_unit_test(lines_of_pairs_are_recognised),
         cmocka_unit_test(what_is_wrong_in_lines_of_pairs_is_told_with_its_place),
-        cmocka_unit_test(rare_and_common_words_are_left_out_and_the_rest_renumbered),
-        cmocka_unit_test(the_words_of_a_model_keep_their_numbers),
-        cmocka_unit_test(options_that_contradict_are_refused_in_words),
+        cmocka_unit_test(text_that_begins_like_a_bag_of_words_is_told),
         cmocka_unit_test(threads_do_not_matter_and_what_is_saved_loads_equal),
         cmocka_unit_test(blocks_give_what_loading_gives_and_a_document_goes_on_across_them),
         cmocka_unit_test(ranges_of_documents_are_those_documents),

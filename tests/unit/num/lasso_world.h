@@ -79,8 +79,8 @@ static inline double lasso_world_slopes(struct lasso_world *o, double *out_exces
     double most = 0, soft = o->p.lambda * o->p.mix;
 
     *out_excess = 0;
-    num_lasso_ops_find(1)->scan(&o->p.x, 0, o->p.x.columns, o->u, o->g);
     for (uint32_t j = 0; j < o->p.x.columns; j++) {
+        o->g[j] = num_lasso_ops_find(1)->dot(&o->p.x, j, o->u);
         double a = fabs(o->g[j]);
         most = fmax(most, a);
         *out_excess += a > soft ? (a - soft) * (a - soft) : 0;

@@ -294,6 +294,235 @@ static void priority_takes_half_the_updates_of_a_random_order(void **state)
     assert_true(fabs(value[0] - value[2]) <= 1e-4 * value[0]);
 }
 
+/* ---- groups ---- */
+
+struct grouped {
+    struct num_lasso_group group[NUM_LASSO_GROUPS_MAX];
+    uint32_t column[NUM_LASSO_GROUPS_MAX][LASSO_COLUMNS],
+        member[NUM_LASSO_GROUPS_MAX][LASSO_COLUMNS];
+    double b[NUM_LASSO_GROUPS_MAX][LASSO_COLUMNS], c[NUM_LASSO_GROUPS_MAX][LASSO_COLUMNS];
+    double h[NUM_LASSO_GROUPS_MAX][LASSO_COLUMNS], move[NUM_LASSO_GROUPS_MAX][LASSO_ROWS];
+    uint8_t rest[NUM_LASSO_GROUPS_MAX][LASSO_COLUMNS];
+    uint8_t of[LASSO_COLUMNS];
+    double next[LASSO_COLUMNS], h_all[LASSO_COLUMNS], v[LASSO_ROWS];
+    double history[7 * (LASSO_ROWS + LASSO_COLUMNS)];
+};
+static struct grouped grouped;
+
+static uint32_t cut_world(uint32_t groups, double theta)
+{
+    memset(&grouped, 0, sizeof grouped);
+    memset(grouped.of, NUM_LASSO_NO_GROUP, sizeof grouped.of);
+    assert_int_equal(
+        num_lasso_cut(&base_alloc_libc, &world.p, &world.set, groups, theta, grouped.of), SHOAL_OK);
+    for (uint32_t i = 0; i < world.p.x.rows && world.p.weight != NULL; i++)
+        grouped.v[i] = (double)world.weight[i] / world.p.total;
+    for (uint32_t g = 0; g < groups; g++) {
+        struct num_lasso_group *one = &grouped.group[g];
+        *one = (struct num_lasso_group){.set = {0, grouped.column[g], grouped.b[g]},
+                                        .v = world.p.weight != NULL ? grouped.v : NULL,
+                                        .c = grouped.c[g],
+                                        .h = grouped.h[g],
+                                        .member = grouped.member[g],
+                                        .rest = grouped.rest[g]};
+        for (uint32_t j = 0; j < world.p.x.columns; j++)
+            if (grouped.of[j] == g)
+                grouped.column[g][one->set.count++] = j;
+    }
+    return groups;
+}
+
+/* An epoch of all groups from one point, joined. */
+static void epoch_of_groups(uint32_t groups, enum num_lasso_turn turn, struct num_lasso_work *work)
+{
+    struct num_lasso_moves moves = {groups, grouped.of, grouped.next, {NULL}};
+
+    for (uint32_t g = 0; g < groups; g++) {
+        struct num_lasso_group *one = &grouped.group[g];
+        for (uint32_t i = 0; i < one->set.count; i++)
+            one->set.b[i] = world.b[one->set.column[i]];
+        num_lasso_group_epoch(num_lasso_ops_find(64), &world.p, turn, world.u, one, grouped.move[g],
+                              work);
+        moves.move[g] = grouped.move[g];
+        for (uint32_t i = 0; i < one->set.count; i++) {
+            grouped.next[one->set.column[i]] = one->set.b[i];
+            grouped.h_all[one->set.column[i]] = one->h[i];
+        }
+    }
+    num_lasso_join(&world.p, &moves, &world.set, world.u);
+}
+
+/* The objective after so many rounds, which never rises; u is that of b throughout. */
+static double rounds_of_groups(uint32_t groups, uint32_t rounds, struct num_lasso_work *work)
+{
+    struct num_lasso_joint joint = {.memory = grouped.history,
+                                    .v = world.p.weight != NULL ? grouped.v : NULL,
+                                    .h = grouped.h_all};
+    double value = INFINITY;
+
+    for (uint32_t r = 0; r < rounds; r++) {
+        double now = num_lasso_joint_begin(&world.p, &world.set, &joint, world.u);
+        enum num_lasso_turn turn = r == 0 ? NUM_LASSO_FIRST : NUM_LASSO_ROUND;
+        assert_true(now <= value * (1 + 1e-9));
+        value = now;
+        do {
+            epoch_of_groups(groups, turn, work);
+            turn = NUM_LASSO_SAME;
+        } while (!num_lasso_joint_next(&world.p, &world.set, &joint, world.u));
+    }
+    static double u[LASSO_ROWS];
+    memcpy(u, world.u, sizeof u);
+    num_lasso_place(num_lasso_ops_find(64), &world.p, &world.set, &world.point);
+    for (uint32_t i = 0; i < world.p.x.rows; i++)
+        assert_true(fabs(u[i] - world.u[i]) <= 1e-9);
+    return num_lasso_objective(&world.p, &world.set, &world.point);
+}
+
+/* Some columns equal, opposite or constant. */
+static void make_awkward(uint64_t seed)
+{
+    make(seed, NUM_LASSO_SQUARED);
+    uint32_t rows = world.p.x.rows, columns = world.p.x.columns;
+    if (seed % 3 != 1 || columns < 9)
+        return;
+    world.p.x.index = NULL;
+    world.p.x.value = world.dense;
+    for (uint32_t i = 0; i < rows; i++) {
+        world.dense[(size_t)2 * rows + i] = world.dense[i];
+        world.dense[(size_t)5 * rows + i] = -world.dense[i];
+        world.dense[(size_t)7 * rows + i] = 0.1f;
+    }
+    num_lasso_begin(&world.p, &world.point);
+}
+
+static void groups_reach_the_reference_whatever_the_correlations(void **state)
+{
+    static double b[LASSO_COLUMNS], slope[LASSO_COLUMNS];
+    static const double THETAS[] = {0.1, 0.5, 2};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(24); seed++) {
+        struct num_lasso_work work = {0};
+        double intercept, value, best;
+        make_awkward(seed);
+        uint32_t groups = cut_world(1 + (uint32_t)(seed % 5), THETAS[seed % 3]);
+        value = rounds_of_groups(groups, 400, &work);
+        num_lasso_solve_reference(&world.p, 3000, slope, &intercept, b);
+        best = num_lasso_objective_reference(&world.p, intercept, b);
+        if (!(value <= best * (1 + 1e-6)))
+            fail_msg("seed %llu: %.9g and not %.9g", (unsigned long long)seed, value, best);
+        check_conditions(seed, 1e-5);
+    }
+}
+
+/* What groups see of their columns is what one set sees. */
+static void looks_of_groups_make_the_bound(void **state)
+{
+    static double scratch[LASSO_ROWS];
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(10); seed++) {
+        struct num_lasso_work work = {0};
+        double excess, one, most = 0, sum = 0;
+        make_awkward(seed);
+        uint32_t groups = cut_world(3, 0.3);
+        rounds_of_groups(groups, 2, &work);
+        for (uint32_t g = 0; g < groups; g++) {
+            most = fmax(most, num_lasso_group_look(num_lasso_ops_find(64), &world.p, world.u,
+                                                   &grouped.group[g], scratch, &one, &work));
+            sum += one;
+        }
+        double all = lasso_world_slopes(&world, &excess);
+        assert_true(fabs(most - all) <= 1e-9 && fabs(sum - excess) <= 1e-9);
+    }
+}
+
+/* Runs of ten columns share a factor; with theta they stay together, without they are spread. */
+static void columns_that_are_correlated_share_a_group(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(10); seed++) {
+        uint32_t apart[2] = {0}, size[4] = {0};
+        struct base_rand rand;
+        base_rand_init(&rand, seed, "test.lasso");
+        lasso_world_make(&world, &rand, LASSO_ROWS, LASSO_COLUMNS, 1, 0.8, NUM_LASSO_SQUARED);
+        for (int unaware = 0; unaware < 2; unaware++) {
+            cut_world(4, unaware ? 2 : 0.4);
+            for (uint32_t j = 0; j < LASSO_COLUMNS; j++) {
+                apart[unaware] += grouped.of[j] != grouped.of[j / 10 * 10];
+                size[grouped.of[j]] += !unaware;
+            }
+        }
+        assert_int_equal(apart[0], 0);
+        assert_true(apart[1] > LASSO_COLUMNS / 2);
+        for (uint32_t g = 0; g < 4; g++)
+            assert_true(size[g] == 30); /* twelve runs of ten, four groups */
+    }
+}
+
+/* A set that grows keeps its groups; what comes goes to what it is like. */
+static void what_joins_a_set_joins_what_it_is_like(void **state)
+{
+    static uint8_t of[LASSO_COLUMNS];
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 3, "test.lasso");
+    lasso_world_make(&world, &rand, LASSO_ROWS, LASSO_COLUMNS, 1, 0.8, NUM_LASSO_SQUARED);
+    cut_world(4, 0.4);
+    memcpy(of, grouped.of, sizeof of);
+    for (uint32_t j = 0; j < LASSO_COLUMNS; j += 10)
+        of[j + 3] = of[j + 8] = NUM_LASSO_NO_GROUP;
+    assert_int_equal(num_lasso_cut(&base_alloc_libc, &world.p, &world.set, 4, 0.4, of), SHOAL_OK);
+    assert_memory_equal(of, grouped.of, sizeof of);
+}
+
+static void groups_by_correlation_take_fewer_updates_than_at_random(void **state)
+{
+    struct num_lasso_work work[2] = {{0, 0}}, alone = {0, 0};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(5); seed++) {
+        struct base_rand rand;
+        double best;
+        base_rand_init(&rand, seed, "test.lasso");
+        lasso_world_make(&world, &rand, LASSO_ROWS, LASSO_COLUMNS, 0.5, 0.95, NUM_LASSO_SQUARED);
+        num_lasso_begin(&world.p, &world.point);
+        assert_int_equal(lasso_world_solve(&world, 1e-7, NUM_LASSO_PRIORITY, &alone), SHOAL_OK);
+        best = num_lasso_objective(&world.p, &world.set, &world.point);
+        for (int unaware = 0; unaware < 2; unaware++) {
+            double value = INFINITY;
+            memset(world.b, 0, sizeof world.b);
+            world.point.intercept = 0;
+            num_lasso_begin(&world.p, &world.point);
+            uint32_t groups = cut_world(6, unaware ? 2 : 0.4);
+            for (int r = 0; r < 400 && value > best * (1 + 1e-5); r++)
+                value = rounds_of_groups(groups, 1, &work[unaware]);
+        }
+    }
+    assert_true(3 * work[0].updates <= 2 * work[1].updates);
+    assert_true(work[0].updates <= 3 * alone.updates);
+}
+
+static shoal_status cut_with(const struct base_alloc *alloc, void *ctx)
+{
+    uint8_t of[LASSO_COLUMNS], before[LASSO_COLUMNS];
+    shoal_status st;
+
+    (void)ctx;
+    make(1, NUM_LASSO_SQUARED);
+    memset(of, NUM_LASSO_NO_GROUP, sizeof of);
+    memcpy(before, of, sizeof of);
+    st = num_lasso_cut(alloc, &world.p, &world.set, 3, 0.3, of);
+    return st != SHOAL_OK && memcmp(of, before, sizeof of) != 0 ? SHOAL_E_INTERNAL : st;
+}
+
+static void without_memory_nothing_is_cut(void **state)
+{
+    (void)state;
+    torture_run(cut_with, NULL);
+}
+
 static shoal_status solve_with(const struct base_alloc *alloc, void *ctx)
 {
     struct num_lasso_effort effort = {.tol = 1e-4, .rounds_max = 100};
@@ -329,6 +558,12 @@ int main(void)
         cmocka_unit_test(constant_columns_stay_0_and_of_equal_ones_the_first_has_most),
         cmocka_unit_test(rows_of_weight_0_are_not_there),
         cmocka_unit_test(priority_takes_half_the_updates_of_a_random_order),
+        cmocka_unit_test(groups_reach_the_reference_whatever_the_correlations),
+        cmocka_unit_test(looks_of_groups_make_the_bound),
+        cmocka_unit_test(columns_that_are_correlated_share_a_group),
+        cmocka_unit_test(what_joins_a_set_joins_what_it_is_like),
+        cmocka_unit_test(groups_by_correlation_take_fewer_updates_than_at_random),
+        cmocka_unit_test(without_memory_nothing_is_cut),
         cmocka_unit_test(without_memory_nothing_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* Tests of src/num/lda.c and lda_score.c. That the frozen conditional is what is sampled, exactly:
  * test_lda_exact.c. */
 #include "lda_tiles.h"
-#include "num/lda_alias.h"
+#include "num/alias.h"
 
 /* A state and all it needs; records in two buffers. */
 struct world {

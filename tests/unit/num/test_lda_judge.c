@@ -214,7 +214,7 @@ static double draw_gamma(struct base_rand *rand, double a)
 
 /* Documents of `length` tokens from Dirichlet(truth); histograms are filled. */
 static void draw_documents(uint32_t documents, uint32_t length, const double *truth,
-                           uint32_t topics, uint32_t bins, uint32_t *of_topic, uint32_t *lengths)
+                           uint32_t topics, uint32_t bins, uint64_t *of_topic, uint64_t *lengths)
 {
     struct base_rand rand;
     double theta[8];
@@ -236,7 +236,8 @@ static void alpha_is_found_again(void **state)
 {
     static const double truth[] = {0.05, 0.4, 0.9};
     double alpha[] = {0.3, 0.3, 0.3, 0.3};
-    uint32_t bins = num_lda_bins(60), of_topic[4 * 64] = {0}, lengths[64] = {0};
+    uint32_t bins = num_lda_bins(60);
+    uint64_t of_topic[4 * 64] = {0}, lengths[64] = {0};
 
     (void)state;
     assert_true(bins <= 64);
@@ -250,7 +251,7 @@ static void alpha_is_found_again(void **state)
     for (uint32_t k = 0; k < 3; k++)
         assert_true(fabs(alpha[k] - truth[k]) < 0.06 * truth[k]);
     assert_true(alpha[3] == NUM_LDA_ALPHA_MIN);
-    assert_true(num_lda_step_alpha(4, bins, of_topic, (uint32_t[64]){0}, alpha) == 0);
+    assert_true(num_lda_step_alpha(4, bins, of_topic, (uint64_t[64]){0}, alpha) == 0);
 }
 
 /* Words by topics as a Dirichlet-multinomial; its likelihood by beta. */

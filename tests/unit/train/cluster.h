@@ -70,6 +70,7 @@ struct cluster {
     double task_mean_s;
     double
         task_noise; /* 0: exponential; else evenly between the mean x (1 - noise) and (1 + noise) */
+    uint32_t idle_fn;     /* tasks of this fn take no time; 0: all do */
     uint32_t slow_worker; /* the process with this number (from 1) takes `slow_factor` as long */
     double slow_factor;
     uint32_t away;      /* machines from which workers join, again and again */
@@ -82,7 +83,7 @@ struct cluster {
     double
         lock_mean_s; /* somebody has a shard locked for some milliseconds, as a slow process does */
     struct env_sim_net net;
-    size_t queue_max;
+    size_t queue_max, segment_size;
     bool log;
 
     /* What is. */
@@ -162,6 +163,8 @@ static uint64_t cluster_task_ns(void *ctx, const struct train_task_spec *spec)
                         : base_rand_exp(&c->rand, c->task_mean_s);
     if (p->id == c->slow_worker)
         task_s *= c->slow_factor;
+    if (c->idle_fn != 0 && spec->fn == c->idle_fn)
+        task_s = 0;
     return (uint64_t)(1e9 * task_s);
 }
 
@@ -589,7 +592,8 @@ static void cluster_run(struct cluster *c, const shoal_app *app, const char *set
                                      .address = "home:0",
                                      .key = &c->key,
                                      .wire = &wire,
-                                     .segment_size = 64 << 20,
+                                     .segment_size =
+                                         c->segment_size > 0 ? c->segment_size : (size_t)64 << 20,
                                      .balance_ms = 20 + base_rand_below(&c->rand, 100),
                                      .ended = cluster_ended,
                                      .ctx = c};

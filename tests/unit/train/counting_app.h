@@ -102,7 +102,8 @@ static shoal_status witness_next(shoal_driver *driver, uint32_t executor, shoal_
     shoal_status st = SHOAL_OK;
 
     for (uint64_t i = 0; i < o->tasks && st == SHOAL_OK; i++) {
-        shoal_dispatch task = {.executor = executor,
+        shoal_dispatch task = {.struct_size = sizeof task,
+                               .executor = executor,
                                .fn = (uint32_t)i,
                                .clock = d->issued[executor],
                                .ends_clock = i + 1 == o->tasks,

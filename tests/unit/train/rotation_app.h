@@ -136,7 +136,8 @@ static shoal_status rotation_next(shoal_driver *driver, uint32_t e, shoal_err *e
     if (clock == o->clocks || d->done[e] + o->clash < clock ||
         (!o->clash && d->done[(e + 1) % TURNERS] < clock))
         return SHOAL_OK;
-    shoal_dispatch task = {.executor = e,
+    shoal_dispatch task = {.struct_size = sizeof task,
+                           .executor = e,
                            .clock = rotation_clock(o, clock),
                            .ends_clock = !o->clash || clock % 2 == 1 || clock + 1 == o->clocks,
                            .holds = true,

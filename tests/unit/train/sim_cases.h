@@ -38,6 +38,12 @@ __attribute__((format(printf, 1, 2), unused)) static const char *sim_wrong(const
     return sim_cases.wrong;
 }
 
+/* How the job failed to end as it should; NULL: it ended well. */
+__attribute__((unused)) static const char *sim_unwell(const struct cluster *c)
+{
+    return !c->over ? "it did not end" : c->status != SHOAL_OK ? c->err.message : NULL;
+}
+
 /* What happens to a job on one machine, by the seed: deaths anywhere, kills, other numbers of workers. */
 __attribute__((unused)) static void sim_disturb_here(struct cluster *c, uint64_t seed)
 {
@@ -61,6 +67,24 @@ __attribute__((unused)) static void sim_disturb_there(struct cluster *c, uint64_
     c->crash_left = 8;
     c->kill_mean_s = seed % 4 == 0 ? 0.05 : 0;
     c->kills_left = 5;
+}
+
+/* Workers here and on other machines that come at once, with any staleness: for tasks that want the
+ * same shards at the same time. */
+__attribute__((unused)) static void sim_disturb_clash(struct cluster *c, uint64_t seed)
+{
+    c->away = (uint32_t)(seed % 3);
+    c->away_mean_s = 0.005;
+    c->workers = 1 + (uint32_t)(seed % 2);
+    c->crash = seed % 4 == 0 ? 0.003 : 0;
+    c->crash_left = 5;
+    c->kill_mean_s = seed % 5 == 0 ? 0.02 : 0;
+    c->kills_left = 5;
+    c->scale_mean_s = seed % 4 == 1 ? 0.02 : 0;
+    c->workers_max = 4;
+    c->staleness = (uint32_t)(seed % 4);
+    c->lock_mean_s = seed % 2 ? 1e-3 : 0;
+    c->net.delay_mean_s = 1e-4;
 }
 
 /* Threads, locks of others and a network that delays, repeats, reorders and drops. */

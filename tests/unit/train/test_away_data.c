@@ -6,6 +6,10 @@
 enum { EXECUTORS = 4, CLOCKS = 6 };
 static const size_t DATA = 9 << 20; /* bytes of an executor: three pieces */
 
+/* Of one more state, and of each shard of one more table; 0: there is none. */
+static size_t state_size, shard_size;
+static uint32_t shards; /* of that table, which the first executor holds, if there are two */
+
 struct data_driver {
     uint64_t ended;
 };
@@ -22,7 +26,15 @@ static shoal_status data_plan(shoal_driver *driver, shoal_err *err)
         for (size_t i = 0; i < DATA / sizeof *data; i += 512)
             data[i] = (e + 1) * 1000000 + i;
     }
-    return st;
+    if (st == SHOAL_OK && state_size > 0 &&
+        shoal_driver_executor_state(driver, 1, state_size) == NULL)
+        return base_err_nomem(err, "planning");
+    shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
+    table.name = "large";
+    table.rows = shards * shard_size / sizeof(float);
+    table.shards = shards;
+    table.held = true;
+    return st == SHOAL_OK && shards > 0 ? shoal_driver_table(driver, &table, err) : st;
 }
 
 static shoal_status data_start(shoal_driver *driver, shoal_err *err)
@@ -31,7 +43,14 @@ static shoal_status data_start(shoal_driver *driver, shoal_err *err)
 
     for (uint32_t e = 0; e < EXECUTORS && st == SHOAL_OK; e++)
         for (uint64_t c = 0; c < CLOCKS && st == SHOAL_OK; c++) {
-            shoal_dispatch task = {.executor = e, .clock = c, .ends_clock = true};
+            shoal_dispatch task = {.struct_size = sizeof task,
+                                   .executor = e,
+                                   .clock = c,
+                                   .ends_clock = true,
+                                   .holds = shards > 1 && e == 0,
+                                   .hold_count = shards,
+                                   .hold_step = 1,
+                                   .hold_whole = true};
             st = shoal_driver_dispatch(driver, &task, err);
         }
     return st;
@@ -89,10 +108,8 @@ static const char *far(struct cluster *c, uint64_t seed)
     c->kills_left = 3;
     cluster_begin(c, seed);
     cluster_run(c, &DATA_APP, "", 100000);
-    if (!c->over)
-        return "it did not end";
-    if (c->status != SHOAL_OK)
-        return c->err.message;
+    if (sim_unwell(c) != NULL)
+        return sim_unwell(c);
     return !disturbed && train_master_stats(c->master).workers_lost > 0 ? "a worker was lost"
                                                                         : NULL;
 }
@@ -102,7 +119,49 @@ static const char *far_enough(const struct cluster_count *n)
     return n->far == 0 ? "tasks on other machines" : n->moves == 0 ? "moves" : NULL;
 }
 
+/* Whoever comes from elsewhere is turned away, for this reason, and the job ends well without him. */
+static const char *alone(struct cluster *c, uint64_t seed, const char *reason)
+{
+    c->away = 1;
+    c->away_mean_s = 1e-3;
+    c->workers = 1;
+    c->task_mean_s = 0.05;
+    c->segment_size = (size_t)400 << 20;
+    cluster_begin(c, seed);
+    cluster_run(c, &DATA_APP, "", 100000);
+    state_size = shard_size = shards = 0;
+    if (sim_unwell(c) != NULL)
+        return sim_unwell(c);
+    const char *why = train_master_refusal(c->master);
+    return strstr(why, reason) == NULL ? sim_wrong("it was told: %s", why) : NULL;
+}
+
+static const char *too_large(struct cluster *c, uint64_t seed)
+{
+    bool state = seed % 2 == 0;
+
+    state_size = state ? (size_t)64 << 20 : 0;
+    shard_size = (size_t)64 << 20;
+    shards = !state;
+    const char *wrong = alone(c, seed,
+                              state ? ": the state of executor 1 has 64.0 MiB"
+                                    : ": shard 0 of table 'large' has 64.0 MiB");
+    struct train_stats s = train_master_stats(c->master);
+    return wrong != NULL                           ? wrong
+           : s.workers_lost > 0 || s.tasks_far > 0 ? "a worker was taken in and lost"
+                                                   : NULL;
+}
+
+static const char *commit_too_large(struct cluster *c, uint64_t seed)
+{
+    shard_size = (size_t)31 << 20;
+    shards = 3;
+    return alone(c, seed, ": a task leaves more than the 64 MiB that go into one message");
+}
+
 static const struct sim_case CASES[] = {
+    {"a_job_whose_state_or_shard_fits_no_message_says_so_to_workers_elsewhere", 2, too_large, NULL},
+    {"a_commit_that_fits_no_message_is_told_of_and_made_at_home", 1, commit_too_large, NULL},
     {"data_of_any_size_gets_to_workers_elsewhere", 12, far, far_enough},
 };
 

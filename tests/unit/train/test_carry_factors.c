@@ -4,7 +4,7 @@
 #include "torture.h"
 
 #include "base/rand.h"
-#include "train/box.h"
+#include "train/box_parts.h"
 #include <string.h>
 
 enum { EXECUTORS = 5, ROWS = 37, WIDTH = 50, SEGMENT = 16 << 20, CLOCKS = 30 };
@@ -159,11 +159,23 @@ static void check_equal(struct pair *p)
                         ROWS * WIDTH * sizeof(float));
 }
 
+/* The first `size` bytes of what was packed, a shard at a time. */
+static shoal_status put_all(struct pair *p, size_t size)
+{
+    shoal_status st = SHOAL_AGAIN;
+
+    for (uint32_t next = 0; st == SHOAL_AGAIN;) {
+        uint32_t before = next;
+        st = train_box_put_factors(p->away, p->bytes.data, size, &next, NULL);
+        assert_true(st != SHOAL_AGAIN || next == before + 1); /* nothing is locked */
+    }
+    return st;
+}
+
 static void put_factors(struct pair *p)
 {
     for (int again = 0; again < 2; again++) /* what comes twice does nothing */
-        assert_int_equal(train_box_put_factors(p->away, p->bytes.data, p->bytes.size, NULL),
-                         SHOAL_OK);
+        assert_int_equal(put_all(p, p->bytes.size), SHOAL_OK);
 }
 
 static void copies_are_equal_bit_for_bit_whatever_was_sent(void **state)
@@ -291,8 +303,7 @@ static void factors_that_a_copy_should_have_and_has_not_are_refused(void **state
     p.own[1] = (struct train_own){0, 1, 1}; /* which is not true */
     assert_true(pack_factors(&p));
     memcpy(before, train_box_rows(p.away, 0), sizeof before);
-    assert_int_equal(train_box_put_factors(p.away, p.bytes.data, p.bytes.size, NULL),
-                     SHOAL_E_INVAL);
+    assert_int_equal(put_all(&p, p.bytes.size), SHOAL_E_INVAL);
     assert_memory_equal(before, train_box_rows(p.away, 0), sizeof before);
     pair_end(&p);
 }
@@ -311,9 +322,41 @@ static void factors_with_a_gap_before_them_are_refused(void **state)
         train_box_close(p.home, clock + 1);
         assert_true(pack_factors(&p)); /* those of the first clock get lost */
     }
-    assert_int_equal(train_box_put_factors(p.away, p.bytes.data, p.bytes.size, NULL),
-                     SHOAL_E_INVAL);
+    assert_int_equal(put_all(&p, p.bytes.size), SHOAL_E_INVAL);
     assert_memory_equal(before, train_box_rows(p.away, 0), sizeof before);
+    pair_end(&p);
+}
+
+static void factors_are_put_a_shard_at_a_time_and_wait_for_one_that_is_locked(void **state)
+{
+    struct pair p;
+    uint64_t count;
+    uint32_t next = 0;
+
+    (void)state;
+    pair_begin(&p, 3);
+    send_rows(&p);
+    run(&p, 0, 0, FACTORS);
+    train_box_close(p.home, 1);
+    assert_true(pack_factors(&p));
+    assert_true(p.shards > 1);
+    float before = train_box_rows(p.away, 0)[ROWS * WIDTH - 1];
+    assert_int_equal(train_box_put_factors(p.away, p.bytes.data, p.bytes.size, &next, NULL),
+                     SHOAL_AGAIN);
+    assert_int_equal(next, 1);
+    train_box_shard(p.home, 0, 0, NULL, &count);
+    assert_memory_equal(train_box_rows(p.home, 0), train_box_rows(p.away, 0),
+                        count * WIDTH * sizeof(float));
+    assert_true(train_box_rows(p.away, 0)[ROWS * WIDTH - 1] == before);
+    assert_true(box_lock(p.away, p.away->shards[1].shard));
+    assert_int_equal(train_box_put_factors(p.away, p.bytes.data, p.bytes.size, &next, NULL),
+                     SHOAL_AGAIN);
+    assert_int_equal(next, 1);
+    box_unlock(p.away->shards[1].shard);
+    while (train_box_put_factors(p.away, p.bytes.data, p.bytes.size, &next, NULL) == SHOAL_AGAIN)
+        ;
+    assert_int_equal(next, p.shards);
+    check_equal(&p);
     pair_end(&p);
 }
 
@@ -378,7 +421,7 @@ static void bytes_that_make_no_sense_are_refused(void **state)
         else
             p.bytes.data[base_rand_below(&p.rand, size < 200 ? size : 200)] ^=
                 (char)(1 + base_rand_below(&p.rand, 255));
-        shoal_status st = train_box_put_factors(p.away, p.bytes.data, size, NULL);
+        shoal_status st = put_all(&p, size);
         assert_true(st == SHOAL_E_FORMAT || st == SHOAL_E_INVAL ||
                     (seed % 2 == 1 && st == SHOAL_OK));
         pair_end(&p);
@@ -392,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_copy_adds_its_own_factors_in_their_place),
         cmocka_unit_test(factors_that_a_copy_should_have_and_has_not_are_refused),
         cmocka_unit_test(factors_with_a_gap_before_them_are_refused),
+        cmocka_unit_test(factors_are_put_a_shard_at_a_time_and_wait_for_one_that_is_locked),
         cmocka_unit_test(rows_are_sent_where_factors_do_not_say_all),
         cmocka_unit_test(rows_that_the_driver_changes_reach_copies),
         cmocka_unit_test(bytes_that_make_no_sense_are_refused),

@@ -91,14 +91,16 @@ static shoal_status ledger_plan(shoal_driver *driver, shoal_err *err)
 static shoal_status ledger_clock(shoal_driver *driver, uint32_t e, uint64_t clock, shoal_err *err)
 {
     const struct ledger_options *o = shoal_driver_options(driver);
-    shoal_dispatch hold = {.executor = e,
+    shoal_dispatch hold = {.struct_size = sizeof hold,
+                           .executor = e,
                            .clock = clock,
                            .holds = true,
                            .hold_table = 1,
                            .hold_shard = (uint32_t)((e + (o->own ? 0 : clock)) % BLOCKS),
                            .arg = &clock,
                            .arg_size = sizeof clock};
-    shoal_dispatch add = {.executor = e, .fn = 1, .clock = clock, .ends_clock = true};
+    shoal_dispatch add = {
+        .struct_size = sizeof add, .executor = e, .fn = 1, .clock = clock, .ends_clock = true};
     shoal_status st = shoal_driver_dispatch(driver, &hold, err);
 
     return st == SHOAL_OK ? shoal_driver_dispatch(driver, &add, err) : st;
@@ -682,13 +684,27 @@ static void another_job_does_not_resume(void **state)
     w->path = "a";
     memcpy(settings, w->settings, sizeof settings);
     snprintf(w->settings, sizeof w->settings, "clocks=300\nidle=5001\ntouch=true");
-    expect_refusal(w, "made with settings");
+    expect_refusal(w, "made with idle '5000', not '5001'");
+    snprintf(w->settings, sizeof w->settings, "clocks=300\nidle=5000");
+    expect_refusal(w, "made with touch 'true', not 'false'");
     memcpy(w->settings, settings, sizeof settings);
     w->app = &WITNESS;
     snprintf(w->settings, sizeof w->settings, "clocks=3");
     expect_refusal(w, "made with app 'ledger', not 'witness'");
     w->app = &LEDGER;
     memcpy(w->settings, settings, sizeof settings);
+    assert_int_equal(birth(w, true, &err), SHOAL_OK);
+    world_free(w);
+}
+
+static void settings_are_the_same_in_any_order_and_with_defaults_written_out(void **state)
+{
+    struct world *w = well_saved(1);
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    snprintf(w->settings, sizeof w->settings,
+             "own=false\ntouch=true\nidle=1\nidle=5000\nclocks=300");
     assert_int_equal(birth(w, true, &err), SHOAL_OK);
     world_free(w);
 }
@@ -769,7 +785,7 @@ static void a_job_that_is_stopped_leaves_all_it_did(void **state)
 
 static shoal_status save_and_load(const struct base_alloc *alloc, void *ctx)
 {
-    struct train_shelf_job job = {"app", "", "data", 1, 1};
+    struct train_shelf_job job = {&LEDGER, "", "data", 1, 1};
     struct train_shelf *shelf = NULL;
     struct train_box *box[2] = {NULL, NULL};
     struct env_shared segment[2] = {{0}, {0}};
@@ -847,6 +863,7 @@ int main(void)
         cmocka_unit_test(damaged_files_are_named_and_older_ones_used),
         cmocka_unit_test(forged_files_are_refused_or_run_and_never_crash_the_driver),
         cmocka_unit_test(another_job_does_not_resume),
+        cmocka_unit_test(settings_are_the_same_in_any_order_and_with_defaults_written_out),
         cmocka_unit_test(a_new_job_does_not_write_over_what_is_there),
         cmocka_unit_test(nothing_to_resume_from_is_an_error),
         cmocka_unit_test(a_disk_that_takes_nothing_costs_the_job_nothing),

@@ -44,7 +44,8 @@ static shoal_status outer_next(shoal_driver *driver, uint32_t executor, shoal_er
     const struct outer_options *o = shoal_driver_options(driver);
     struct outer_driver *d = shoal_driver_state(driver);
     bool looks = o->looks && (executor + d->issued[executor]) % 3 == 0;
-    shoal_dispatch task = {.executor = executor,
+    shoal_dispatch task = {.struct_size = sizeof task,
+                           .executor = executor,
                            .fn = ADD,
                            .clock = d->issued[executor]++,
                            .ends_clock = !looks,
@@ -144,10 +145,8 @@ static const float *expected(int kind)
 
 static const char *as_expected(struct cluster *c, int kind)
 {
-    if (!c->over)
-        return "it did not end";
-    if (c->status != SHOAL_OK)
-        return c->err.message;
+    if (sim_unwell(c) != NULL)
+        return sim_unwell(c);
     return memcmp(train_box_rows(train_master_box(c->master), 0), expected(kind),
                   ROWS * WIDTH * sizeof(float)) == 0
                ? NULL

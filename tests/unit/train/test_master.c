@@ -35,10 +35,8 @@ static void run(struct cluster *c, uint64_t clocks, const char *more)
 
 static const char *ended_well(const struct cluster *c)
 {
-    if (!c->over)
-        return "it did not end";
-    if (c->status != SHOAL_OK)
-        return c->err.message;
+    if (sim_unwell(c) != NULL)
+        return sim_unwell(c);
     return train_master_stats(c->master).violations > 0 ? "a violation" : NULL;
 }
 

@@ -11,10 +11,8 @@ static const char *compare(struct cluster *c, uint64_t clocks)
     uint64_t mix[TURNERS], first, count;
     size_t size;
 
-    if (!c->over)
-        return "it did not end";
-    if (c->status != SHOAL_OK)
-        return c->err.message;
+    if (sim_unwell(c) != NULL)
+        return sim_unwell(c);
     struct train_box *box = train_master_box(c->master);
     rotation_reference(clocks, blocks, mix);
     for (uint32_t s = 0; s < TURNERS; s++) {
@@ -77,24 +75,11 @@ static const char *there_enough(const struct cluster_count *n)
 /* Tasks that hold the same shard, in no order that the application would see to. */
 static const char *clash(struct cluster *c, uint64_t seed)
 {
-    c->away = (uint32_t)(seed % 3);
-    c->away_mean_s = 0.005;
-    c->workers = 1 + (uint32_t)(seed % 2);
-    c->crash = seed % 4 == 0 ? 0.003 : 0;
-    c->crash_left = 5;
-    c->kill_mean_s = seed % 5 == 0 ? 0.02 : 0;
-    c->kills_left = 5;
-    c->scale_mean_s = seed % 4 == 1 ? 0.02 : 0;
-    c->workers_max = 4;
-    c->staleness = (uint32_t)(seed % 4);
-    c->lock_mean_s = seed % 2 ? 1e-3 : 0;
-    c->net.delay_mean_s = 1e-4;
+    sim_disturb_clash(c, seed);
     cluster_begin(c, seed);
     cluster_run(c, &ROTATION, "clocks=15\nclash=true", 100000);
-    if (!c->over)
-        return "it did not end";
-    if (c->status != SHOAL_OK)
-        return c->err.message;
+    if (sim_unwell(c) != NULL)
+        return sim_unwell(c);
     for (uint32_t s = 0; s < 2; s++) {
         const float *rows = train_box_shard(train_master_box(c->master), 0, s, NULL, NULL);
         for (uint32_t i = 0; i < TURN_BLOCK; i++) {

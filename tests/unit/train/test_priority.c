@@ -125,7 +125,8 @@ static shoal_status send(shoal_driver *driver, shoal_err *err)
         d->out[e] = true;
         d->out_count++;
         d->turn++;
-        st = shoal_driver_dispatch(driver, &(shoal_dispatch){.executor = e}, err);
+        st = shoal_driver_dispatch(
+            driver, &(shoal_dispatch){.struct_size = sizeof(shoal_dispatch), .executor = e}, err);
     }
     if (d->out_count == 0)
         shoal_driver_finish(driver);

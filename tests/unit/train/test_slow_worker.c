@@ -9,6 +9,7 @@
 enum { EXECUTORS_MAX = 256, WORKERS = 4, CLOCKS = 400 };
 
 static uint32_t executors; /* of the job that runs */
+static uint32_t pauses;    /* in a row, clocks of tasks of nothing, before each clock of work */
 
 struct steady_driver {
     uint64_t issued[EXECUTORS_MAX], ended;
@@ -28,8 +29,12 @@ static shoal_status steady_plan(shoal_driver *driver, shoal_err *err)
 static shoal_status steady_next(shoal_driver *driver, uint32_t executor, shoal_err *err)
 {
     struct steady_driver *d = shoal_driver_state(driver);
-    shoal_dispatch task = {.executor = executor, .clock = d->issued[executor], .ends_clock = true};
+    shoal_dispatch task = {.struct_size = sizeof task,
+                           .executor = executor,
+                           .clock = d->issued[executor],
+                           .ends_clock = true};
 
+    task.fn = task.clock % (pauses + 1) < pauses;
     d->issued[executor]++;
     return shoal_driver_dispatch(driver, &task, err);
 }
@@ -123,6 +128,32 @@ static const char *short_tasks(struct cluster *c, uint64_t seed)
     return s.moves > executors / 10 ? sim_wrong("%llu moves", (unsigned long long)s.moves) : NULL;
 }
 
+/* Those of nothing must not make a worker seem to have room for the long ones: what it has got goes
+ * to nobody else. */
+static const char *paused(struct cluster *c, uint64_t seed)
+{
+    executors = 64;
+    pauses = 49;
+    c->workers = WORKERS;
+    c->task_mean_s = 0.1;
+    c->task_noise = 0.2;
+    c->idle_fn = 1;
+    c->slow_worker = 1 + (uint32_t)(seed % WORKERS);
+    c->slow_factor = 4;
+    c->net.delay_mean_s = 2e-5;
+    cluster_begin(c, seed);
+    cluster_run(c, &STEADY, "", 1000);
+    pauses = 0;
+    struct train_stats s = train_master_stats(c->master);
+    if (!c->over || c->status != SHOAL_OK || s.tasks != executors * CLOCKS)
+        return "it did not end well";
+    /* Three whole workers and a quarter, and at worst two long tasks of the slow one at the end. */
+    double took_s = (double)s.up_ns / 1e9, clock_s = c->task_mean_s * (executors / 3.25 + 2 * 4);
+    if (c->log)
+        fprintf(stderr, "%.2f s, %.2f allowed\n", took_s, clock_s * CLOCKS / 50);
+    return took_s > clock_s * CLOCKS / 50 ? sim_wrong("%.1f s", took_s) : NULL;
+}
+
 /* Of the worker that hangs, by process; its task does not end within the time of the test. */
 static uint32_t hanging(const struct cluster *c, uint64_t older_than_ns)
 {
@@ -169,6 +200,7 @@ static const struct sim_case CASES[] = {
     {"a_worker_that_hangs_shows_and_is_drained_by_force", 1, hung, NULL},
     {"a_slow_worker_gets_less_to_do_and_nobody_waits_for_it", 4, slowed, NULL},
     {"short_tasks_stay_where_they_are", 3, short_tasks, NULL},
+    {"long_tasks_are_dealt_out_after_many_of_nothing", 4, paused, NULL},
 };
 
 int main(int argc, char **argv)

@@ -4,7 +4,10 @@
  * executor e holds column e, in odd ones row e, if there is one, and writes all of it anew: every
  * number depends on what was there, on all other numbers of the strip and on the clock, so that a lost,
  * repeated or half-done task shows. The job is bulk synchronous, so the result is that of the plain
- * loop in tiles_reference. What a strip adds up to is counted in table "sums", by increments. */
+ * loop in tiles_reference. What a strip adds up to is counted in table "sums", by increments.
+ *
+ * With `clash` even executors hold columns and odd ones rows in the same clock, two tasks ahead, in no
+ * order, and add 1: strips meet in one tile that is the first of neither. */
 #ifndef TESTS_TILES_APP_H
 #define TESTS_TILES_APP_H
 
@@ -24,17 +27,23 @@ enum {
 
 struct tiles_options {
     uint64_t clocks;
+    bool clash;
 };
 
 struct tiles_driver {
     uint64_t done, clock;
+    uint64_t turn[TILERS]; /* of a clash: the next */
 };
 
 static const shoal_opt TILES_OPTS[] = {{.name = "clocks",
                                         .type = SHOAL_OPT_U64,
                                         .fallback = "10",
                                         .help = "how many",
-                                        .offset = offsetof(struct tiles_options, clocks)}};
+                                        .offset = offsetof(struct tiles_options, clocks)},
+                                       {.name = "clash",
+                                        .type = SHOAL_OPT_FLAG,
+                                        .help = "rows and columns at once",
+                                        .offset = offsetof(struct tiles_options, clash)}};
 
 static void tiles_first(uint64_t *first)
 {
@@ -54,6 +63,13 @@ static struct tiles_strip tiles_strip(uint32_t executor, uint64_t clock)
                                     TILE_COLUMNS};
     return (struct tiles_strip){executor * TILE_COLUMNS, executor < TILE_ROWS ? TILE_COLUMNS : 0,
                                 1};
+}
+
+static struct tiles_strip tiles_crossing(uint32_t executor, uint64_t turn)
+{
+    uint64_t strips = executor % 2 == 0 ? TILE_COLUMNS : TILE_ROWS;
+
+    return tiles_strip((uint32_t)((executor / 2 + turn) % strips), executor);
 }
 
 static float tiles_next(float before, uint64_t sum, uint64_t clock, uint64_t place)
@@ -84,6 +100,22 @@ static void tiles_reference(uint64_t clocks, float *tiles, float *sums)
     }
 }
 
+static void tiles_clash_reference(uint64_t clocks, float *tiles)
+{
+    uint64_t first[TILES + 1];
+
+    tiles_first(first);
+    for (uint64_t i = 0; i < first[TILES]; i++)
+        tiles[i] = (float)i;
+    for (uint64_t c = 0; c < clocks; c++)
+        for (uint32_t e = 0; e < TILERS; e++) {
+            struct tiles_strip s = tiles_crossing(e, c);
+            for (uint32_t k = 0, t = s.shard; k < s.count; k++, t += s.step)
+                for (uint64_t i = first[t]; i < first[t + 1]; i++)
+                    tiles[i]++;
+        }
+}
+
 static shoal_status tiles_plan(shoal_driver *driver, shoal_err *err)
 {
     shoal_table_opts tiles = SHOAL_TABLE_OPTS_INIT, sums = SHOAL_TABLE_OPTS_INIT;
@@ -111,28 +143,53 @@ static shoal_status tiles_plan(shoal_driver *driver, shoal_err *err)
     return st;
 }
 
+static shoal_status tiles_dispatch(shoal_driver *driver, uint32_t executor, uint64_t clock,
+                                   struct tiles_strip s, shoal_err *err)
+{
+    shoal_dispatch task = {.struct_size = sizeof task,
+                           .executor = executor,
+                           .clock = clock,
+                           .ends_clock = true,
+                           .holds = s.count > 0,
+                           .hold_shard = s.shard,
+                           .hold_count = s.count,
+                           .hold_step = s.step,
+                           .hold_whole = true};
+
+    return shoal_driver_dispatch(driver, &task, err);
+}
+
 static shoal_status tiles_clock(shoal_driver *driver, uint64_t clock, shoal_err *err)
 {
     shoal_status st = SHOAL_OK;
 
-    for (uint32_t e = 0; e < TILERS && st == SHOAL_OK; e++) {
-        struct tiles_strip s = tiles_strip(e, clock);
-        shoal_dispatch task = {.executor = e,
-                               .clock = clock,
-                               .ends_clock = true,
-                               .holds = s.count > 0,
-                               .hold_shard = s.shard,
-                               .hold_count = s.count,
-                               .hold_step = s.step,
-                               .hold_whole = true};
-        st = shoal_driver_dispatch(driver, &task, err);
-    }
+    for (uint32_t e = 0; e < TILERS && st == SHOAL_OK; e++)
+        st = tiles_dispatch(driver, e, clock, tiles_strip(e, clock), err);
     return st;
+}
+
+static shoal_status tiles_turn(shoal_driver *driver, uint32_t e, shoal_err *err)
+{
+    const struct tiles_options *o = shoal_driver_options(driver);
+    struct tiles_driver *d = shoal_driver_state(driver);
+    uint64_t turn = d->turn[e];
+
+    if (turn == o->clocks)
+        return SHOAL_OK;
+    d->turn[e]++;
+    return tiles_dispatch(driver, e, turn, tiles_crossing(e, turn), err);
 }
 
 static shoal_status tiles_start(shoal_driver *driver, shoal_err *err)
 {
-    return tiles_clock(driver, 0, err);
+    const struct tiles_options *o = shoal_driver_options(driver);
+    shoal_status st = SHOAL_OK;
+
+    if (!o->clash)
+        return tiles_clock(driver, 0, err);
+    for (uint32_t e = 0; e < 2 * TILERS && st == SHOAL_OK; e++)
+        st = tiles_turn(driver, e % TILERS, err);
+    return st;
 }
 
 static shoal_status tiles_done(shoal_driver *driver, const shoal_done *done, shoal_err *err)
@@ -140,6 +197,11 @@ static shoal_status tiles_done(shoal_driver *driver, const shoal_done *done, sho
     const struct tiles_options *o = shoal_driver_options(driver);
     struct tiles_driver *d = shoal_driver_state(driver);
 
+    if (o->clash) {
+        if (++d->done == o->clocks * TILERS)
+            shoal_driver_finish(driver);
+        return tiles_turn(driver, done->executor, err);
+    }
     if (done->clock != d->clock)
         return base_err(err, SHOAL_E_INTERNAL, "clock %llu in clock %llu",
                         (unsigned long long)done->clock, (unsigned long long)d->clock);
@@ -152,12 +214,27 @@ static shoal_status tiles_done(shoal_driver *driver, const shoal_done *done, sho
     return SHOAL_OK;
 }
 
+static shoal_status tiles_clash(shoal_task *task)
+{
+    const float *before;
+    uint64_t count;
+    float *after;
+
+    for (uint32_t k = 0; (after = shoal_task_held_at(task, k, &before, NULL, &count)) != NULL; k++)
+        for (uint64_t i = 0; i < count; i++)
+            after[i] = before[i] + 1;
+    return SHOAL_OK;
+}
+
 static shoal_status tiles_run(shoal_task *task, shoal_err *err)
 {
+    const struct tiles_options *o = shoal_task_options(task);
     uint64_t clock = shoal_task_clock(task), first, count, sum = 0;
     uint32_t e = shoal_task_executor(task), tiles = tiles_strip(e, clock).count;
     const float *before;
 
+    if (o->clash)
+        return tiles_clash(task);
     if (shoal_task_held_at(task, tiles, &before, &first, &count) != NULL)
         return base_err(err, SHOAL_E_INTERNAL, "executor %u holds more than it asked for", e);
     for (uint32_t k = 0; k < tiles; k++) {
@@ -181,7 +258,7 @@ static const shoal_app TILES_APP = {.struct_size = sizeof TILES_APP,
                                     .objective = "nothing",
                                     .units = "tasks",
                                     .opts = TILES_OPTS,
-                                    .opt_count = 1,
+                                    .opt_count = 2,
                                     .options_size = sizeof(struct tiles_options),
                                     .driver_size = sizeof(struct tiles_driver),
                                     .plan = tiles_plan,

@@ -1,4 +1,5 @@
-/* lda_alias.c - Metropolis-Hastings for topic models with counts that change at once.
+/* lda_immediate.h - topic models with counts that change at once, for tests and benches: what
+ * src/num/lda.c, which freezes counts for a pass, is measured against.
  *
  * Problem: draw topic z of a token of word w in document d from
  *     p(k) ~ (c_dk + alpha_k) (c_wk + beta) / (c_k + words beta),   itself not counted,
@@ -19,18 +20,33 @@
  * Cost: a token a few random numbers and loads; a table the distinct topics of a word, at most BLOCKS
  * times. Words are gone through one by one, so c_w is one array, made from the word's tokens; counts of
  * documents are kept where they take no more than DENSE_TOKEN bytes a token, and else counted
- * from the document's topics when asked for. */
-#include "num/lda_alias.h"
+ * from the document's topics when asked for.
+ *
+ * One thread; the whole corpus in memory, 12 bytes a token, 72 a topic, and 4 bytes for each pair of
+ * document and topic where those are few. Memory that is short ends the program.
+ * Tests: tests/unit/num/test_lda_immediate.c; figures: docs/design/0010-topics-in-tiles.md. */
+#ifndef TESTS_LDA_IMMEDIATE_H
+#define TESTS_LDA_IMMEDIATE_H
 
+#include "base/alloc.h"
 #include "base/assert.h"
-#include "base/err.h"
 #include "base/rand.h"
+#include "num/alias.h"
+#include "num/corpus.h"
+#include <stdlib.h>
 #include <string.h>
+
+struct lda_immediate_opts {
+    uint32_t topics;
+    const double *alpha; /* (topics), above 0 */
+    double beta;
+    uint32_t steps; /* of each kind of proposal a token and sweep, 1 and more */
+    uint64_t seed;
+};
 
 enum { BLOCKS = 4, DENSE_TOKEN = 64, AHEAD = 8 };
 
-struct num_lda_alias {
-    struct base_alloc alloc;
+struct lda_immediate {
     uint32_t topics, documents, words, steps;
     uint32_t tokens;
     double *alpha, alpha_sum, beta, beta_sum;
@@ -55,46 +71,8 @@ struct num_lda_alias {
     double rest;           /* q of every topic beside the table */
 };
 
-void num_alias_build(uint32_t count, const double *weight, float *keep, uint32_t *other,
-                     double *work)
-{
-    double *scaled = work, sum = 0;
-    uint32_t *stack = (uint32_t *)(void *)(work + count); /* small from below, large from above */
-    uint32_t small = 0, large = count;
-
-    for (uint32_t i = 0; i < count; i++)
-        sum += weight[i];
-    for (uint32_t i = 0; i < count; i++) {
-        scaled[i] = weight[i] * count / sum;
-        if (scaled[i] < 1)
-            stack[small++] = i;
-        else
-            stack[--large] = i;
-    }
-    while (small > 0 && large < count) {
-        uint32_t low = stack[--small], high = stack[large];
-        keep[low] = (float)scaled[low];
-        other[low] = high;
-        scaled[high] -= 1 - scaled[low];
-        if (scaled[high] < 1) {
-            large++;
-            stack[small++] = high;
-        }
-    }
-    /* What rounding left over is 1 but for rounding. */
-    while (small > 0) {
-        uint32_t i = stack[--small];
-        keep[i] = 1;
-        other[i] = i;
-    }
-    for (; large < count; large++) {
-        keep[stack[large]] = 1;
-        other[stack[large]] = stack[large];
-    }
-}
-
-static uint32_t draw(struct base_rand *rand, uint32_t count, const float *keep,
-                     const uint32_t *other)
+static inline uint32_t draw(struct base_rand *rand, uint32_t count, const float *keep,
+                            const uint32_t *other)
 {
     double u = base_rand_unit(rand) * count;
     uint32_t i = (uint32_t)u;
@@ -104,66 +82,47 @@ static uint32_t draw(struct base_rand *rand, uint32_t count, const float *keep,
 
 /* ---- set-up ---- */
 
-static uint32_t times_of(const struct num_corpus *corpus, uint64_t entry)
+static inline void *lda_immediate_take(size_t count, size_t size)
+{
+    void *p = calloc(count + 1, size);
+
+    if (p == NULL)
+        abort();
+    return p;
+}
+
+static inline uint32_t times_of(const struct num_corpus *corpus, uint64_t entry)
 {
     return corpus->count != NULL ? corpus->count[entry] : 1;
 }
 
-static shoal_status count_tokens(const struct num_corpus *corpus, uint64_t *out_tokens,
-                                 shoal_err *err)
+static inline void take_memory(struct lda_immediate *a)
 {
-    uint64_t sum = 0;
+    size_t topics = a->topics, tokens = a->tokens;
 
-    for (uint32_t d = 0; d < corpus->documents; d++) {
-        for (uint64_t e = corpus->start[d]; e < corpus->start[d + 1]; e++) {
-            if (corpus->word[e] >= corpus->words)
-                return base_err(err, SHOAL_E_INVAL, "document %u: word %u, but there are %u", d,
-                                corpus->word[e], corpus->words);
-            sum += times_of(corpus, e);
-        }
-    }
-    if (sum >= UINT32_MAX)
-        return base_err(err, SHOAL_E_LIMIT, "a corpus of 2^32 tokens or more");
-    *out_tokens = sum;
-    return SHOAL_OK;
-}
-
-static bool take_memory(struct num_lda_alias *a)
-{
-    const struct base_alloc *alloc = &a->alloc;
-    size_t topics = a->topics, tokens = (size_t)a->tokens + 1;
-
-    a->alpha = base_calloc(alloc, topics, sizeof *a->alpha);
-    a->start = base_calloc(alloc, (size_t)a->documents + 1, sizeof *a->start);
-    a->z = base_calloc(alloc, tokens, sizeof *a->z);
-    a->of_topic = base_calloc(alloc, topics, sizeof *a->of_topic);
-    a->word_start = base_calloc(alloc, (size_t)a->words + 2, sizeof *a->word_start);
-    a->at = base_calloc(alloc, tokens, sizeof *a->at);
-    a->document = base_calloc(alloc, tokens, sizeof *a->document);
-    a->of_word = base_calloc(alloc, topics, sizeof *a->of_word);
-    a->proposed = base_calloc(alloc, topics, sizeof *a->proposed);
-    a->prior_keep = base_calloc(alloc, topics, sizeof *a->prior_keep);
-    a->prior_other = base_calloc(alloc, topics, sizeof *a->prior_other);
-    a->kind = base_calloc(alloc, topics, sizeof *a->kind);
-    a->keep = base_calloc(alloc, topics, sizeof *a->keep);
-    a->other = base_calloc(alloc, topics, sizeof *a->other);
-    a->weight = base_calloc(alloc, topics, sizeof *a->weight);
-    a->work = base_calloc(alloc, 2 * topics, sizeof *a->work);
+    a->alpha = lda_immediate_take(topics, sizeof *a->alpha);
+    a->start = lda_immediate_take(a->documents, sizeof *a->start);
+    a->z = lda_immediate_take(tokens, sizeof *a->z);
+    a->of_topic = lda_immediate_take(topics, sizeof *a->of_topic);
+    a->word_start = lda_immediate_take((size_t)a->words + 1, sizeof *a->word_start);
+    a->at = lda_immediate_take(tokens, sizeof *a->at);
+    a->document = lda_immediate_take(tokens, sizeof *a->document);
+    a->of_word = lda_immediate_take(topics, sizeof *a->of_word);
+    a->proposed = lda_immediate_take(topics, sizeof *a->proposed);
+    a->prior_keep = lda_immediate_take(topics, sizeof *a->prior_keep);
+    a->prior_other = lda_immediate_take(topics, sizeof *a->prior_other);
+    a->kind = lda_immediate_take(topics, sizeof *a->kind);
+    a->keep = lda_immediate_take(topics, sizeof *a->keep);
+    a->other = lda_immediate_take(topics, sizeof *a->other);
+    a->weight = lda_immediate_take(topics, sizeof *a->weight);
+    a->work = lda_immediate_take(2 * topics, sizeof *a->work);
     if ((uint64_t)a->documents * topics * sizeof *a->of_document <=
-        (uint64_t)a->tokens * DENSE_TOKEN) {
-        a->of_document = base_calloc(alloc, a->documents * topics + 1, sizeof *a->of_document);
-        if (a->of_document == NULL)
-            return false;
-    }
-    return a->alpha != NULL && a->start != NULL && a->z != NULL && a->of_topic != NULL &&
-           a->word_start != NULL && a->at != NULL && a->document != NULL && a->of_word != NULL &&
-           a->proposed != NULL && a->prior_keep != NULL && a->prior_other != NULL &&
-           a->kind != NULL && a->keep != NULL && a->other != NULL && a->weight != NULL &&
-           a->work != NULL;
+        (uint64_t)a->tokens * DENSE_TOKEN)
+        a->of_document = lda_immediate_take(a->documents * topics, sizeof *a->of_document);
 }
 
 /* Tokens by document, and where each word has its own. */
-static void list_tokens(struct num_lda_alias *a, const struct num_corpus *corpus)
+static inline void list_tokens(struct lda_immediate *a, const struct num_corpus *corpus)
 {
     uint32_t at = 0;
 
@@ -183,34 +142,43 @@ static void list_tokens(struct num_lda_alias *a, const struct num_corpus *corpus
     }
 }
 
-shoal_status num_lda_alias_new(const struct base_alloc *alloc, const struct num_corpus *corpus,
-                               const struct num_lda_alias_opts *opts,
-                               struct num_lda_alias **out_alias, shoal_err *err)
+static inline void lda_immediate_set(struct lda_immediate *a, const uint32_t *z)
 {
-    uint64_t tokens = 0;
-    shoal_status st =
-        corpus->documents <= UINT32_MAX
-            ? count_tokens(corpus, &tokens, err)
-            : base_err(err, SHOAL_E_LIMIT, "a corpus of more than %u documents", UINT32_MAX);
-    struct num_lda_alias *a = st == SHOAL_OK ? base_calloc(alloc, 1, sizeof *a) : NULL;
+    size_t topics = a->topics;
 
-    if (st != SHOAL_OK)
-        return st;
-    if (a == NULL)
-        return base_err_nomem(err, "sampling topics");
-    *a = (struct num_lda_alias){.alloc = *alloc,
-                                .topics = opts->topics,
+    if (z != a->z)
+        memcpy(a->z, z, a->tokens * sizeof *z);
+    memset(a->of_topic, 0, topics * sizeof *a->of_topic);
+    for (uint32_t i = 0; i < a->tokens; i++)
+        a->of_topic[a->z[i]]++;
+    if (a->of_document == NULL)
+        return;
+    memset(a->of_document, 0, a->documents * topics * sizeof *a->of_document);
+    for (uint32_t d = 0; d < a->documents; d++)
+        for (uint32_t i = a->start[d]; i < a->start[d + 1]; i++)
+            a->of_document[d * topics + a->z[i]]++;
+}
+
+/* Topics are drawn evenly at first. */
+static inline struct lda_immediate *lda_immediate_new(const struct num_corpus *corpus,
+                                                      const struct lda_immediate_opts *opts)
+{
+    struct lda_immediate *a = lda_immediate_take(1, sizeof *a);
+    uint64_t tokens = 0;
+
+    for (uint64_t e = 0; e < corpus->start[corpus->documents]; e++)
+        tokens += times_of(corpus, e);
+    if (tokens >= UINT32_MAX)
+        abort();
+    *a = (struct lda_immediate){.topics = opts->topics,
                                 .documents = (uint32_t)corpus->documents,
                                 .words = corpus->words,
                                 .steps = opts->steps,
                                 .tokens = (uint32_t)tokens,
                                 .beta = opts->beta,
                                 .beta_sum = opts->beta * corpus->words};
-    if (!take_memory(a)) {
-        num_lda_alias_free(a);
-        return base_err_nomem(err, "sampling topics");
-    }
-    base_rand_init(&a->rand, opts->seed, "lda_alias");
+    take_memory(a);
+    base_rand_init(&a->rand, opts->seed, "lda_immediate");
     for (uint32_t k = 0; k < a->topics; k++)
         a->alpha_sum += a->alpha[k] = opts->alpha[k];
     num_alias_build(a->topics, a->alpha, a->prior_keep, a->prior_other, a->work);
@@ -218,58 +186,24 @@ shoal_status num_lda_alias_new(const struct base_alloc *alloc, const struct num_
     list_tokens(a, corpus);
     for (uint32_t i = 0; i < a->tokens; i++)
         a->z[i] = (uint32_t)base_rand_below(&a->rand, a->topics);
-    num_lda_alias_set(a, a->z);
-    *out_alias = a;
-    return SHOAL_OK;
+    lda_immediate_set(a, a->z);
+    return a;
 }
 
-void num_lda_alias_free(struct num_lda_alias *alias)
+static inline void lda_immediate_free(struct lda_immediate *a)
 {
-    if (alias == NULL)
-        return;
-    struct base_alloc alloc = alias->alloc;
-    void *all[] = {alias->alpha,       alias->start,      alias->z,
-                   alias->of_document, alias->of_topic,   alias->word_start,
-                   alias->at,          alias->document,   alias->of_word,
-                   alias->proposed,    alias->prior_keep, alias->prior_other,
-                   alias->kind,        alias->keep,       alias->other,
-                   alias->weight,      alias->work,       alias};
+    void *all[] = {a->alpha, a->start,    a->z,       a->of_document, a->of_topic,   a->word_start,
+                   a->at,    a->document, a->of_word, a->proposed,    a->prior_keep, a->prior_other,
+                   a->kind,  a->keep,     a->other,   a->weight,      a->work,       a};
 
     for (size_t i = 0; i < BASE_COUNT(all); i++)
-        base_free(&alloc, all[i]);
-}
-
-const uint32_t *num_lda_alias_topics(const struct num_lda_alias *alias)
-{
-    return alias->z;
-}
-
-const int64_t *num_lda_alias_totals(const struct num_lda_alias *alias)
-{
-    return alias->of_topic;
-}
-
-void num_lda_alias_set(struct num_lda_alias *alias, const uint32_t *z)
-{
-    size_t topics = alias->topics;
-
-    if (z != alias->z)
-        memcpy(alias->z, z, alias->tokens * sizeof *z);
-    memset(alias->of_topic, 0, topics * sizeof *alias->of_topic);
-    for (uint32_t i = 0; i < alias->tokens; i++)
-        alias->of_topic[alias->z[i]]++;
-    if (alias->of_document == NULL)
-        return;
-    memset(alias->of_document, 0, alias->documents * topics * sizeof *alias->of_document);
-    for (uint32_t d = 0; d < alias->documents; d++)
-        for (uint32_t i = alias->start[d]; i < alias->start[d + 1]; i++)
-            alias->of_document[d * topics + alias->z[i]]++;
+        free(all[i]);
 }
 
 /* ---- a word ---- */
 
 /* Takes the tokens [first, end) of the word's list out of c_w and c_k, or puts them back. */
-static void count_block(struct num_lda_alias *a, uint32_t first, uint32_t end, int by)
+static inline void count_block(struct lda_immediate *a, uint32_t first, uint32_t end, int by)
 {
     for (uint32_t i = first; i < end; i++) {
         uint32_t k = a->z[a->at[i]];
@@ -279,7 +213,7 @@ static void count_block(struct num_lda_alias *a, uint32_t first, uint32_t end, i
 }
 
 /* Topics of tokens [first, end) that the table does not have yet. */
-static void add_kinds(struct num_lda_alias *a, uint32_t first, uint32_t end)
+static inline void add_kinds(struct lda_immediate *a, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
         uint32_t k = a->z[a->at[i]];
@@ -293,8 +227,8 @@ static void add_kinds(struct num_lda_alias *a, uint32_t first, uint32_t end)
 }
 
 /* Table for tokens [first, end) of a word whose tokens are [low, high). */
-static void make_table(struct num_lda_alias *a, uint32_t low, uint32_t first, uint32_t end,
-                       uint32_t high)
+static inline void make_table(struct lda_immediate *a, uint32_t low, uint32_t first, uint32_t end,
+                              uint32_t high)
 {
     a->kinds = 0;
     a->mass = 0;
@@ -306,13 +240,13 @@ static void make_table(struct num_lda_alias *a, uint32_t low, uint32_t first, ui
         num_alias_build(a->kinds, a->weight, a->keep, a->other, a->work);
 }
 
-static void drop_table(struct num_lda_alias *a)
+static inline void drop_table(struct lda_immediate *a)
 {
     for (uint32_t i = 0; i < a->kinds; i++)
         a->proposed[a->kind[i]] = 0;
 }
 
-static uint32_t propose_by_word(struct num_lda_alias *a)
+static inline uint32_t propose_by_word(struct lda_immediate *a)
 {
     double spread = a->rest * a->topics;
 
@@ -322,7 +256,7 @@ static uint32_t propose_by_word(struct num_lda_alias *a)
 }
 
 /* The token at z[own] is not drawn. */
-static uint32_t propose_by_document(struct num_lda_alias *a, uint32_t document, uint32_t own)
+static inline uint32_t propose_by_document(struct lda_immediate *a, uint32_t document, uint32_t own)
 {
     uint32_t others = a->start[document + 1] - a->start[document] - 1;
     double u = base_rand_unit(&a->rand) * (others + a->alpha_sum);
@@ -334,8 +268,8 @@ static uint32_t propose_by_document(struct num_lda_alias *a, uint32_t document, 
 }
 
 /* c_dk without the token at z[own]. */
-static uint32_t count_others(const struct num_lda_alias *a, uint32_t document, uint32_t own,
-                             uint32_t topic)
+static inline uint32_t count_others(const struct lda_immediate *a, uint32_t document, uint32_t own,
+                                    uint32_t topic)
 {
     uint32_t sum = 0;
 
@@ -347,12 +281,13 @@ static uint32_t count_others(const struct num_lda_alias *a, uint32_t document, u
 }
 
 /* p without its factor of the document; the token is not counted. */
-static double word_factor(const struct num_lda_alias *a, uint32_t topic)
+static inline double word_factor(const struct lda_immediate *a, uint32_t topic)
 {
     return (a->of_word[topic] + a->beta) / ((double)a->of_topic[topic] + a->beta_sum);
 }
 
-static uint32_t step_by_word(struct num_lda_alias *a, uint32_t document, uint32_t own, uint32_t s)
+static inline uint32_t step_by_word(struct lda_immediate *a, uint32_t document, uint32_t own,
+                                    uint32_t s)
 {
     uint32_t t = propose_by_word(a);
 
@@ -365,8 +300,8 @@ static uint32_t step_by_word(struct num_lda_alias *a, uint32_t document, uint32_
     return base_rand_unit(&a->rand) * from < to ? t : s;
 }
 
-static uint32_t step_by_document(struct num_lda_alias *a, uint32_t document, uint32_t own,
-                                 uint32_t s)
+static inline uint32_t step_by_document(struct lda_immediate *a, uint32_t document, uint32_t own,
+                                        uint32_t s)
 {
     uint32_t t = propose_by_document(a, document, own);
 
@@ -375,7 +310,7 @@ static uint32_t step_by_document(struct num_lda_alias *a, uint32_t document, uin
     return base_rand_unit(&a->rand) * word_factor(a, s) < word_factor(a, t) ? t : s;
 }
 
-static void sample_token(struct num_lda_alias *a, uint32_t document, uint32_t own)
+static inline void sample_token(struct lda_immediate *a, uint32_t document, uint32_t own)
 {
     uint32_t before = a->z[own], topic = before;
 
@@ -395,7 +330,7 @@ static void sample_token(struct num_lda_alias *a, uint32_t document, uint32_t ow
 }
 
 /* Documents of a word's tokens lie anywhere. */
-static void fetch_token(const struct num_lda_alias *a, uint32_t document, uint32_t own)
+static inline void fetch_token(const struct lda_immediate *a, uint32_t document, uint32_t own)
 {
     __builtin_prefetch(a->z + own);
     __builtin_prefetch(a->start + document);
@@ -403,7 +338,7 @@ static void fetch_token(const struct num_lda_alias *a, uint32_t document, uint32
         __builtin_prefetch(a->of_document + (size_t)document * a->topics);
 }
 
-static void sweep_word(struct num_lda_alias *a, uint32_t low, uint32_t high)
+static inline void sweep_word(struct lda_immediate *a, uint32_t low, uint32_t high)
 {
     uint32_t n = high - low, blocks = n < BLOCKS ? n : BLOCKS;
 
@@ -424,9 +359,12 @@ static void sweep_word(struct num_lda_alias *a, uint32_t low, uint32_t high)
         a->of_word[a->z[a->at[i]]] = 0;
 }
 
-void num_lda_alias_sweep(struct num_lda_alias *alias)
+/* Every token once. */
+static inline void lda_immediate_sweep(struct lda_immediate *a)
 {
-    for (uint32_t w = 0; w < alias->words; w++)
-        if (alias->word_start[w + 1] > alias->word_start[w])
-            sweep_word(alias, alias->word_start[w], alias->word_start[w + 1]);
+    for (uint32_t w = 0; w < a->words; w++)
+        if (a->word_start[w + 1] > a->word_start[w])
+            sweep_word(a, a->word_start[w], a->word_start[w + 1]);
 }
+
+#endif

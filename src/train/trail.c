@@ -1,0 +1,34 @@
+/* trail.c - see trail.h. */
+#include "train/trail.h"
+
+static void halve(struct train_trail *t)
+{
+    for (uint32_t i = 0; i < TRAIN_TRAIL_MAX / 2; i++)
+        t->value[i] = t->value[2 * (size_t)i];
+    t->count = TRAIN_TRAIL_MAX / 2;
+    t->every *= 2;
+}
+
+void train_trail_value(struct train_trail *t, uint64_t at_ns, uint64_t clock, double value)
+{
+    if (t->every == 0)
+        t->every = 1;
+    bool even = t->seen++ % t->every == 0;
+
+    t->count -= t->extra;
+    if (even && t->count == TRAIN_TRAIL_MAX)
+        halve(t);
+    t->extra = !even;
+    t->value[t->count++] = (struct train_trail_value){at_ns, clock, value};
+}
+
+void train_trail_crew(struct train_trail *t, uint64_t at_ns, uint32_t workers, uint32_t lost)
+{
+    struct train_trail_crew *last = t->crews > 0 ? &t->crew[t->crews - 1] : NULL;
+
+    if (last != NULL && last->workers == workers && last->lost == lost)
+        return;
+    if (t->crews < TRAIN_TRAIL_MAX)
+        t->crews++;
+    t->crew[t->crews - 1] = (struct train_trail_crew){at_ns, workers, lost};
+}

@@ -1,0 +1,34 @@
+/* trail.h - how a job went, with times: values that were reported, and how many workers there were.
+ *
+ * Bounded. Values are thinned as in history.h, but the last one is always there; of crews only changes
+ * are kept, and when there is no room left, the last one moves along. Times are the env's. Plain data,
+ * any one thread. Tests: tests/unit/train/test_trail.c. */
+#ifndef TRAIN_TRAIL_H
+#define TRAIN_TRAIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TRAIN_TRAIL_MAX = 200 };
+
+struct train_trail {
+    struct train_trail_value {
+        uint64_t at_ns, clock;
+        double value;
+    } value[TRAIN_TRAIL_MAX + 1];
+    uint32_t count;
+    bool extra;           /* the last one is not of the even ones */
+    uint64_t every, seen; /* one report of `every` is kept; zeroed: each */
+    struct train_trail_crew {
+        uint64_t at_ns;
+        uint32_t workers, lost; /* lost: of all time */
+    } crew[TRAIN_TRAIL_MAX];
+    uint32_t crews;
+};
+
+void train_trail_value(struct train_trail *trail, uint64_t at_ns, uint64_t clock, double value);
+/* Looked at: nothing is kept when all is as it was. */
+void train_trail_crew(struct train_trail *trail, uint64_t at_ns, uint32_t workers, uint32_t lost);
+
+#endif
