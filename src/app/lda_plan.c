@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    TASK_TOKENS = 1 << 15, /* fewer are not worth a task of their own */
+    TASK_TOKENS = 1 << 16, /* fewer are not worth a task of their own */
     RANGE_MIN = 1 << 12,
     ORDER_PAD = 16 /* places after an order that may be read */
 };

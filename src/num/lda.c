@@ -40,6 +40,8 @@ struct job {
     const struct num_lda_pass *pass;
     const struct num_lda_strip *strip;
     struct num_lda_work *work;
+    const struct num_lda_tile *tiles;
+    uint32_t tile_count;
     void *records; /* of the strip: the only tile's own, or work->records */
     int32_t *change;
     double prior_sum;
@@ -169,7 +171,7 @@ static struct job job_at(const struct num_lda_pass *pass, const struct num_lda_s
                          const struct num_lda_tile *tiles, uint32_t tile_count,
                          struct num_lda_work *work, int32_t *change)
 {
-    struct job job = {pass, strip, work, .change = change};
+    struct job job = {pass, strip, work, tiles, tile_count, .change = change};
     uint64_t task = num_lda_mixed(num_lda_mixed(num_lda_mixed(pass->seed) ^ pass->clock) ^
                                   ((uint64_t)strip->index << 1 | (strip->side == NUM_LDA_WORDS)));
 
@@ -184,20 +186,22 @@ static struct job job_at(const struct num_lda_pass *pass, const struct num_lda_s
     return job;
 }
 
-/* Tiles of a column lie far apart, and a processor does not guess where the next one is: they are
- * asked for early. */
-enum { AHEAD = 6, AHEAD_BYTES = 1024 };
+/* Tiles of a strip lie far apart, and a processor does not guess where the next one is: they are
+ * asked for early, some tiles ahead where they are read, and where they will be written while the
+ * strip is sampled: those lines are in no cache, and a pass that asks for them then waits for none. */
+enum { AHEAD = 6, AHEAD_BYTES = 1024, LINE = 64 };
 
-static void fetch_tiles(const struct job *job, const struct num_lda_tile *tiles, uint32_t count)
+static void fetch_tiles(const struct job *job)
 {
+    const struct num_lda_tile *tiles = job->tiles;
     size_t size = num_lda_format(job->pass->topics).size;
     uint8_t *to = job->records;
 
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < job->tile_count; i++) {
         size_t bytes = tiles[i].tokens * size;
-        if (i + AHEAD < count) {
+        if (i + AHEAD < job->tile_count) {
             const uint8_t *soon = tiles[i + AHEAD].before;
-            for (size_t b = 0; b < tiles[i + AHEAD].tokens * size && b < AHEAD_BYTES; b += 64)
+            for (size_t b = 0; b < tiles[i + AHEAD].tokens * size && b < AHEAD_BYTES; b += LINE)
                 __builtin_prefetch(soon + b);
         }
         if (to != tiles[i].before)
@@ -206,17 +210,33 @@ static void fetch_tiles(const struct job *job, const struct num_lda_tile *tiles,
     }
 }
 
-static void return_tiles(const struct job *job, const struct num_lda_tile *tiles, uint32_t count)
+/* A place in the tiles to be written. */
+struct place {
+    uint32_t tile;
+    size_t byte;
+};
+
+/* Asks for the lines of so many tokens more. */
+static inline void ask_ahead(const struct job *job, struct place *at, uint32_t tokens, size_t size)
 {
+    for (size_t asked = 0; asked < tokens * size && at->tile < job->tile_count;) {
+        const struct num_lda_tile *tile = &job->tiles[at->tile];
+        size_t left = tile->tokens * size - at->byte, step = left < LINE ? left : LINE;
+        __builtin_prefetch((const uint8_t *)tile->after + at->byte, 1);
+        at->byte += step;
+        asked += step;
+        if (step == left)
+            *at = (struct place){at->tile + 1, 0};
+    }
+}
+
+static void return_tiles(const struct job *job)
+{
+    const struct num_lda_tile *tiles = job->tiles;
     size_t size = num_lda_format(job->pass->topics).size;
     const uint8_t *from = job->records;
 
-    for (uint32_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) {
-            uint8_t *soon = tiles[i + AHEAD].after;
-            for (size_t b = 0; b < tiles[i + AHEAD].tokens * size && b < AHEAD_BYTES; b += 64)
-                __builtin_prefetch(soon + b, 1);
-        }
+    for (uint32_t i = 0; i < job->tile_count; i++) {
         if (from != tiles[i].after)
             memcpy(tiles[i].after, from, tiles[i].tokens * size);
         from += tiles[i].tokens * size;

@@ -93,13 +93,15 @@ def a_job_goes_on_from_a_model(quiet):
 
 def planted_topics_are_found():
     """Six of the eight most frequent words of a planted topic are among those of a learnt topic; of nine planted topics
-    of ten and more, as two of them may share a learnt one. Documents that were held out become likelier."""
+    of ten and more, as two of them may share a learnt one. Of four chains the likeliest counts: one alone may stay where two
+    topics are merged. Documents that were held out become likelier."""
     good("gen", "corpus", "--documents", "3000", "--words", "2000", "--topics", "10", "--mixed", "2", "--length", "60",
          "--truth", "truth.txt", "-o", "docword.made.txt")
     truth = [{entry.split(":")[0] for entry in line.split()[2:10]} for line in open("truth.txt")]
     words = ["train", "lda", "docword.made.txt", "--set", "topics=12", "--set", "alpha=0.1", "--set", "holdout=0.05", "--json"]
     early = json.loads(good(*words, "--set", "iterations=2"))
-    told = json.loads(good(*words, "--set", "iterations=200", "--set", "evaluate=0"))
+    chains = [json.loads(good(*words, "--set", "iterations=200", "--set", "evaluate=0", "--seed", seed)) for seed in "1234"]
+    told = min(chains, key=lambda chain: chain["value"])
     learnt = [set(line.split("%")[1].split()) for line in told["said"]]
     best = [max(range(len(learnt)), key=lambda i: len(topic & learnt[i])) for topic in truth]
     found = {at for topic, at in zip(truth, best) if len(topic & learnt[at]) >= 6}

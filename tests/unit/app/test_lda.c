@@ -298,7 +298,7 @@ static void a_task_has_as_many_tokens_as_there_are_topics(void **state)
     struct lda_options options = {0};
 
     (void)state;
-    assert_int_equal(lda_executors(&options, 1000, 1 << 20), 32);
+    assert_int_equal(lda_executors(&options, 1000, 1 << 20), 16);
     assert_int_equal(lda_executors(&options, 1 << 19, 1 << 20), 2);
     assert_int_equal(lda_executors(&options, 1 << 20, 100), 1);
     assert_int_equal(lda_executors(&options, 1000, UINT64_MAX), LDA_EXECUTORS_MAX);
