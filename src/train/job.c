@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const uint64_t STOP_NS = 50ull * 1000 * 1000; /* between looks for a reason to leave */
+static const uint64_t HOME_DEAD_MS = 3600ull * 1000, HOME_HELLO_MS = 120ull * 1000;
 
 struct job {
     const struct train_job_opts *opts;
@@ -227,10 +228,23 @@ static void look_for_stop(void *ctx)
     }
 }
 
+/* A driver on this machine is patiently waited for: when it ends its connection does, too, and when it is
+ * silent it counts, writes, or was stopped for a while. */
+static struct wire_opts wire_to(const struct train_work_opts *opts)
+{
+    struct wire_opts wire = WIRE_OPTS_INIT;
+
+    if (opts->segment >= 0) {
+        wire.dead_ms = HOME_DEAD_MS;
+        wire.hello_ms = HOME_HELLO_MS;
+    }
+    return wire;
+}
+
 shoal_status train_work_run(shoal_env *env, const struct train_work_opts *opts, shoal_err *err)
 {
     struct worker_process p = {.opts = opts};
-    struct wire_opts wire = WIRE_OPTS_INIT;
+    struct wire_opts wire = wire_to(opts);
     struct train_worker_opts worker_opts = {.address = opts->address,
                                             .key = &opts->key,
                                             .wire = &wire,

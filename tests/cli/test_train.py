@@ -312,7 +312,10 @@ def it_can_be_watched():
     check(terminal.end() == -signal.SIGINT, "Ctrl-C does not end top by that signal")
 
 
-def a_job_that_does_not_answer_is_silent(driver):
+def a_job_that_does_not_answer_is_silent_and_its_workers_wait(driver):
+    """Longer than a worker from elsewhere would."""
+    workers, lost = {worker["pid"] for worker in up("long", 1)}, status("long")["workers_lost"]
+    again = time.monotonic() + 12
     driver.send_signal(signal.SIGSTOP)
     try:
         job = json.loads(good("jobs", "--json"))["jobs"][0]
@@ -320,9 +323,13 @@ def a_job_that_does_not_answer_is_silent(driver):
         done = shoal("jobs")
         check("silent" in done.stdout and "does not answer" in done.stderr, f"stopped: {done}")
         refused(["scale", "long", "2"], 1, "does not answer")
+        time.sleep(max(0, again - time.monotonic()))
     finally:
         driver.send_signal(signal.SIGCONT)
     wait_for("an answer", lambda: up("long", 1))
+    clocks = status("long")["clocks"]
+    now = wait_for("work", lambda: (told := status("long")) and told["clocks"] > clocks + 10 and told)
+    check(now["workers_lost"] == lost and {worker["pid"] for worker in now["crew"]} == workers, f"stood still: {now}")
 
 
 def an_interrupt_leaves_nothing(driver):
@@ -349,7 +356,7 @@ def a_long_job():
         others_join_and_leave()
         a_snapshot_of_it_is_plain()
         it_can_be_watched()
-        a_job_that_does_not_answer_is_silent(driver)
+        a_job_that_does_not_answer_is_silent_and_its_workers_wait(driver)
         an_interrupt_leaves_nothing(driver)
     finally:
         driver.kill()
