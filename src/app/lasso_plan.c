@@ -13,8 +13,7 @@
 #include <string.h>
 
 enum { ALIGN = 64, PART_ENTRIES = 1 << 18, PATH_SHARE = 2, GROUPS = 4, SET_MIN = 4096 };
-static const uint64_t CUT_MIN =
-    1 << 20; /* entries in an epoch that are worth a clock of their own */
+static const uint64_t CUT_MIN = 8 << 20; /* entries of a set whose epoch is worth a clock */
 static const double VALUE_MAX = 1e15;
 static const double CONSTANT = 1e-6; /* deviation against the mean; floats are rounded by 6e-8 */
 
