@@ -79,7 +79,7 @@ typedef struct shoal_done {
 #define SHOAL_STALENESS_PLANNED UINT32_MAX
 
 typedef struct shoal_app {
-    size_t struct_size;    /* sizeof(shoal_app) */
+    size_t struct_size;    /* sizeof(shoal_app); what a smaller one does not have is 0 */
     const char *name;      /* as in `shoal train NAME` */
     const char *summary;   /* one sentence without a full stop */
     const char *data;      /* what DATA is, one line */
@@ -217,7 +217,7 @@ SHOAL_API void shoal_driver_report(shoal_driver *driver, double value, double pr
 /* The same on data that is not trained on, as the application measures it: less is better. */
 SHOAL_API void shoal_driver_report_held_out(shoal_driver *driver, double value);
 /* Memory that the driver part has from one hook to the next beside its state; it is not in checkpoints.
- * What was kept before is dropped first, the last at the end of the job. */
+ * What was kept before is dropped first, the last at the end of the job; drop NULL: not by Shoal. */
 SHOAL_API void shoal_driver_keep(shoal_driver *driver, void *memory, void (*drop)(void *memory));
 SHOAL_API void *shoal_driver_kept(const shoal_driver *driver); /* NULL: nothing is */
 /* In `tell`: a line, without its end. */

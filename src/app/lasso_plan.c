@@ -1,10 +1,10 @@
 /* lasso_plan.c - rows with targets become the table of columns, executors' states and tables.
  *
  * The matrix is turned, and kept dense where more than half of it is not 0. With an intercept the
- * mean is taken off squared targets, so that floats hold what is left. A column that is constant but for
- * rounding counts as one of zeros, and equal ones share one coefficient (num/lasso.c). Folds are dealt out at random by the
- * job's seed. Ranges of columns to scan have as many entries each, enough for a millisecond. While
- * planning, memory holds what was read and the table. */
+ * mean is taken off squared targets, so that floats hold what is left. A column that is constant but
+ * for rounding counts as one of zeros, and equal ones share one coefficient (num/lasso.c). Folds are
+ * dealt out at random by the job's seed. Ranges of columns to scan have as many entries each, enough for
+ * a millisecond. While planning, memory holds what was read and the table. */
 #include "app/lasso.h"
 
 #include "base/err.h"
@@ -107,18 +107,22 @@ static shoal_status make_table(const struct planning *p, const char *name, uint6
 }
 
 /* Into how many groups working sets are cut. Folds are at work beside each other as it is. */
-static void plan_groups(struct planning *p)
+static shoal_status plan_groups(struct planning *p, shoal_err *err)
 {
     struct lasso_data *h = &p->head;
     bool can =
         p->o->loss == NUM_LASSO_SQUARED && p->o->folds == 0 && p->o->schedule == NUM_LASSO_PRIORITY;
 
+    if (!can && p->o->groups > 1)
+        return base_err(err, SHOAL_E_INVAL,
+                        "groups are for the squared loss by priority, without folds");
     h->groups = p->o->groups > 0 ? (uint32_t)p->o->groups : GROUPS;
     h->cut_min = p->o->groups > 0 ? 1 : CUT_MIN;
     if (!can || (p->o->groups == 0 && h->parts < GROUPS))
         h->groups = 1;
     h->set_max = h->rows > SET_MIN ? h->rows : SET_MIN;
     h->set_max = h->set_max < h->columns ? h->set_max : h->columns;
+    return SHOAL_OK;
 }
 
 static shoal_status make_data(struct planning *p, shoal_err *err)
@@ -371,8 +375,9 @@ static shoal_status plan_columns(struct planning *p, shoal_err *err)
     cut_parts(p);
     p->head.rows = (uint32_t)p->svm->x.rows;
     p->head.columns = p->svm->x.columns;
-    plan_groups(p);
-    st = shoal_driver_executors(p->driver, (uint32_t)p->o->folds + 1 + hands_of(&p->head), err);
+    st = plan_groups(p, err);
+    if (st == SHOAL_OK)
+        st = shoal_driver_executors(p->driver, (uint32_t)p->o->folds + 1 + hands_of(&p->head), err);
     if (st == SHOAL_OK)
         st = make_data(p, err);
     if (st != SHOAL_OK)

@@ -123,7 +123,7 @@ static void put_overview(const struct sheet *s, const struct lda_options *o)
         page_tile(s->out, "Coherence", text,
                   t->shown < t->filled ? "NPMI, mean of topics shown" : "NPMI, mean of topics");
     }
-    snprintf(note, sizeof note, "beta %.3g", o->beta);
+    snprintf(note, sizeof note, "beta %.3g", t->counts.beta);
     snprintf(text, sizeof text, "%.3g", lda_alpha(o, t->all));
     if (o->optimise > 0)
         snprintf(text, sizeof text, "optimised");

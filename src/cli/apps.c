@@ -6,8 +6,11 @@
 #include "base/err.h"
 #include "base/text.h"
 #include <dlfcn.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { LOADED_MAX = 8 };
 
 /* It becomes a part of file names. */
 static bool good_name(const char *name)
@@ -17,6 +20,23 @@ static bool good_name(const char *name)
     return length > 0 && length <= 40 && name[0] != '.' &&
            strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
                length;
+}
+
+/* One that was built with an earlier header has fewer hooks: it is copied, and the others are not there.
+ * False: too small, newer than this, or more of them than anybody loads. */
+static bool known(const shoal_app **app)
+{
+    static shoal_app grown[LOADED_MAX];
+    static size_t count;
+    size_t size = (*app)->struct_size;
+
+    if (size == sizeof(shoal_app))
+        return true;
+    if (size < offsetof(shoal_app, tell) || size > sizeof(shoal_app) || count == LOADED_MAX)
+        return false;
+    memcpy(&grown[count], *app, size);
+    *app = &grown[count++];
+    return true;
 }
 
 static const shoal_app *load(const char *path, shoal_err *err)
@@ -36,7 +56,7 @@ static const shoal_app *load(const char *path, shoal_err *err)
     *(void **)&get = dlsym(object, SHOAL_APP_EXPORT);
     if (get != NULL)
         app = get();
-    if (app != NULL && app->struct_size != sizeof(shoal_app)) {
+    if (app != NULL && !known(&app)) {
         base_err(err, SHOAL_E_FORMAT, "'%s' was built for another version of Shoal", path);
         base_err_hint(err, "build it again with this one's shoal/train.h");
         return NULL;

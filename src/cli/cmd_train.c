@@ -28,7 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SETTINGS_MAX = 1 << 16, SAID_MAX = 1 << 20, STALENESS_MAX = 1000 };
+enum { SETTINGS_MAX = 1 << 16, SAID_MAX = 1 << 20, STALENESS_MAX = 1000, LINKS_MAX = 40 };
 static const uint64_t ADDRESSES = (uint64_t)1 << 45; /* of a process there are 2^47 */
 
 struct values {
@@ -141,6 +141,8 @@ static shoal_status join_settings(const struct values *v, struct base_buf *out, 
         base_buf_printf(out, "%s\n", v->set.items[i]);
     }
     base_buf_puts(out, "");
+    if (base_buf_status(out) == SHOAL_E_LIMIT)
+        return base_err(err, SHOAL_E_LIMIT, "--set: more than %d bytes in all", SETTINGS_MAX);
     return base_buf_status(out) == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "reading options");
 }
 
@@ -267,6 +269,45 @@ static shoal_status check_model(const struct cli_context *cx, const struct train
     return check_file(cx, opts->model, opts, v, err);
 }
 
+/* The folder that a file is in, or would be made in, and its name there (PATH_MAX bytes). Links are
+ * followed, as they are when it is written. */
+static bool find_place(const char *path, struct stat *folder, char *name)
+{
+    char at[PATH_MAX], link[PATH_MAX];
+
+    if (snprintf(at, sizeof at, "%s", path) >= PATH_MAX)
+        return false;
+    for (int i = 0; i < LINKS_MAX; i++) {
+        const char *slash = strrchr(at, '/');
+        size_t head = slash != NULL ? (size_t)(slash - at) + 1 : 0;
+        ssize_t size = readlink(at, link, sizeof link - 1);
+        if (size < 0) {
+            memcpy(name, at + head, strlen(at + head) + 1);
+            at[head] = 0;
+            return stat(head > 0 ? at : ".", folder) == 0;
+        }
+        head = link[0] == '/' ? 0 : head;
+        if (head + (size_t)size >= sizeof at)
+            return false;
+        memcpy(at + head, link, (size_t)size);
+        at[head + (size_t)size] = 0;
+    }
+    return false;
+}
+
+/* Whether two files are one, or would be if they were written. */
+static bool one_place(const struct cli_context *cx, const char *a, const char *b)
+{
+    struct stat folder[2];
+    char name[2][PATH_MAX];
+
+    if (strcmp(a, b) == 0 || env_same(cx->env, a, b))
+        return true;
+    return find_place(a, &folder[0], name[0]) && find_place(b, &folder[1], name[1]) &&
+           folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino &&
+           strcmp(name[0], name[1]) == 0;
+}
+
 static shoal_status check_report(const struct cli_context *cx, const struct train_job_opts *opts,
                                  const struct values *v, shoal_err *err)
 {
@@ -274,7 +315,7 @@ static shoal_status check_report(const struct cli_context *cx, const struct trai
         return SHOAL_OK;
     if (strcmp(v->report, "-") == 0)
         return base_err(err, SHOAL_E_INVAL, "--report: a page is a file, not standard output");
-    if (v->out != NULL && (strcmp(v->report, v->out) == 0 || env_same(cx->env, v->report, v->out)))
+    if (v->out != NULL && one_place(cx, v->report, v->out))
         return base_err(err, SHOAL_E_INVAL, "--report and --out name the same file '%s'",
                         v->report);
     return check_file(cx, v->report, opts, v, err);
@@ -416,7 +457,11 @@ static shoal_status write_page(const struct cli_context *cx, const struct values
     base_buf_init(&page, alloc, CLI_TRAIN_PAGE_MAX);
     base_buf_init(&command, alloc, SETTINGS_MAX);
     cli_repeat_command(cx->command, v, args, 2, &command);
-    st = base_buf_status(&command) == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "writing the page");
+    st = base_buf_status(&command);
+    if (st == SHOAL_E_LIMIT)
+        base_err(err, st, "cannot write the page: a command of more than %d bytes", SETTINGS_MAX);
+    else if (st != SHOAL_OK)
+        base_err_nomem(err, "writing the page");
     if (st == SHOAL_OK)
         st = cli_train_page(&(struct cli_train_page){trained, opts, command.data, opts->page},
                             &page, err);

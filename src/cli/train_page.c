@@ -39,7 +39,7 @@ static void put_title(struct base_buf *out, const struct cli_train_page *p)
 
 /* ---- numbers ---- */
 
-/* ", perplexity 4351.2 on data that is held out" */
+/* ", perplexity 4351.2 on data held out," */
 static void put_held_out(struct base_buf *out, const struct cli_train_page *p)
 {
     double value = p->trained->result.stats.held_out;
@@ -52,7 +52,7 @@ static void put_held_out(struct base_buf *out, const struct cli_train_page *p)
     base_buf_printf(out, " %s on data held out,", page_value(value, 5, text, sizeof text));
 }
 
-/* "nll 9.497 after 123 clocks in 3.5 s. One worker was killed on the way: ..." */
+/* "nll 9.49749 after 123 clocks in 3.5 s. 1 worker was lost on the way, and the 3 tasks ..." */
 static void put_words(struct base_buf *out, const struct cli_train_page *p)
 {
     const struct train_stats *s = &p->trained->result.stats;
@@ -109,7 +109,7 @@ static void put_crew_tile(struct base_buf *out, const struct train_stats *s)
 
     snprintf(value, sizeof value, "%u", s->workers > 0 ? s->workers : s->wanted);
     if (s->workers_lost > 0)
-        snprintf(note, sizeof note, "%u lost and replaced", s->workers_lost);
+        snprintf(note, sizeof note, "%u lost", s->workers_lost);
     page_tile(out, "Workers", value, note);
 }
 
@@ -444,8 +444,9 @@ shoal_status cli_train_page(const struct cli_train_page *p, struct base_buf *out
     shoal_status st = put_settings(out, p, err);
     put_repeat(out, p);
     page_end(out);
-    if (st == SHOAL_OK)
-        st = base_buf_status(out);
+    if (st != SHOAL_OK)
+        return st;
+    st = base_buf_status(out);
     if (st == SHOAL_E_LIMIT)
         return base_err(err, st, "cannot write the page: larger than %zu bytes", out->size_max);
     return st == SHOAL_OK ? st : base_err_nomem(err, "writing the page");

@@ -7,9 +7,10 @@
  * and leave nothing half-loaded.
  *
  * Words are numbers from 0 in the order of the vocabulary file, or of first appearance in text; a
- * corpus without names calls word w by the number w + 1, and where some of its words are left out the
- * others keep that number as their name. In a document words ascend, each once, with their counts. Text is read in blocks that several threads take apart; the result does not depend
- * on how many. What is loaded takes 8 bytes an entry (a word of a document) and 8 a document. Larger
+ * corpus without names calls word w by the number w + 1, and where some of its words are left out
+ * the others keep that number as their name. In a document words ascend, each once, with their
+ * counts. Text is read in blocks that several threads take apart; the result does not depend on how
+ * many. What is loaded takes 8 bytes an entry (a word of a document) and 8 a document. Larger
  * corpora are read block by block, whatever the format:
  *
  *     st = data_corpus_open(env, path, &opts, &reader, err);

@@ -197,7 +197,7 @@ bool corpus_too_many(uint64_t count, uint64_t entries)
 
 /* Numbers that the entries of the file do not bear out would cost memory and hours. */
 static shoal_status check_header(const struct data_corpus_reader *reader, const uint64_t n[3],
-                                 shoal_err *err)
+                                 const uint64_t line[3], shoal_err *err)
 {
     uint64_t entries = n[2], size = 0;
 
@@ -211,7 +211,7 @@ static shoal_status check_header(const struct data_corpus_reader *reader, const 
              " entries; expected at most %" PRIu64 " and 64 an entry",
              reader->path, n[!documents], documents ? "documents" : "words",
              entries < n[2] ? "at most " : "", entries, DATA_CORPUS_UNUSED_MAX);
-    base_err_where(err, "%s, line %d", reader->path, documents ? 1 : 2);
+    base_err_where(err, "%s, line %" PRIu64, reader->path, line[!documents]);
     return SHOAL_E_LIMIT;
 }
 
@@ -220,7 +220,7 @@ shoal_status corpus_uci_header(struct data_corpus_reader *reader, shoal_err *err
 {
     static const char *const expected[3] = {"the number of documents", "the number of words",
                                             "the number of entries"};
-    uint64_t n[3] = {0}, lines = 0;
+    uint64_t n[3] = {0}, line[3] = {0}, lines = 0;
     const uint64_t most[3] = {DATA_CORPUS_DOCUMENTS_MAX, DATA_CORPUS_WORDS_MAX, UINT64_MAX - 1};
     const char *s = reader->text, *end = reader->text + reader->text_size;
 
@@ -233,9 +233,10 @@ shoal_status corpus_uci_header(struct data_corpus_reader *reader, shoal_err *err
             return data_blocks_bad(&reader->blocks, lines, 0, err,
                                    "expected %s, 1 to %" PRIu64 ", found %" PRIu64, expected[i],
                                    most[i], n[i]);
+        line[i] = lines;
         s = next;
     }
-    shoal_status st = check_header(reader, n, err);
+    shoal_status st = check_header(reader, n, line, err);
     if (st != SHOAL_OK)
         return st;
     reader->documents = n[0];

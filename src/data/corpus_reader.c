@@ -334,12 +334,12 @@ static shoal_status end_carry(struct data_corpus_reader *reader, uint64_t next,
     struct data_corpus *carry = &reader->carry;
     uint64_t empty = next - reader->document - reader->begun;
 
-    /* A header from a pipe may have said anything. */
-    if (corpus_too_many(empty, reader->entries_seen))
+    /* A header from a pipe may have said anything. All documents count, not those of one gap. */
+    if (corpus_too_many(next, reader->entries_seen))
         return base_err(err, SHOAL_E_LIMIT,
-                        "cannot read corpus '%s': %" PRIu64 " documents without words before "
-                        "document %" PRIu64 "; expected at most %" PRIu64 " and 64 an entry",
-                        reader->path, empty, next + 1, DATA_CORPUS_UNUSED_MAX);
+                        "cannot read corpus '%s': %" PRIu64 " documents, and only %" PRIu64
+                        " entries in them; expected at most %" PRIu64 " and 64 an entry",
+                        reader->path, next, reader->entries_seen, DATA_CORPUS_UNUSED_MAX);
     if (empty > SIZE_MAX / 16 || !corpus_make_room(corpus, (size_t)empty + 1, carry->entries))
         return base_err_nomem(err, "reading a corpus");
     if (reader->begun)
@@ -393,6 +393,7 @@ static shoal_status append_uci(struct data_corpus_reader *reader, struct corpus_
     }
     if (!corpus_make_room(corpus, part->documents, part->entries))
         return base_err_nomem(err, "reading a corpus");
+    reader->entries_seen += part->repeated;
     for (size_t d = 0; d < part->documents && st == SHOAL_OK; at += part->length[d++]) {
         if (part->id[d] != reader->document)
             st = end_carry(reader, part->id[d], corpus, err);
@@ -405,8 +406,8 @@ static shoal_status append_uci(struct data_corpus_reader *reader, struct corpus_
         } else if (st == SHOAL_OK) {
             st = add_carry(reader, part, at, part->length[d], corpus, err);
         }
+        reader->entries_seen += part->length[d]; /* up to here, wherever pieces end */
     }
-    reader->entries_seen += part->entries + part->repeated;
     append_facts(corpus, part);
     return st;
 }

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "data/corpus_parts.h"
 #include "data/words.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,7 +129,7 @@ static shoal_status load_vocab(struct data_corpus_reader *reader, shoal_err *err
                  "cannot read corpus '%s': its header says %u words, and its vocabulary '%s' has "
                  "%u",
                  reader->path, reader->words, path, reader->names.count);
-        if (reader->format == DATA_CORPUS_UCI)
+        if (reader->format == DATA_CORPUS_UCI && reader->header_lines == 3) /* no blank ones */
             base_err_where(err, "%s, line 2", reader->path);
         return SHOAL_E_FORMAT;
     }
@@ -208,19 +209,44 @@ static shoal_status map_to_numbers(struct data_corpus_reader *reader, shoal_err 
     return st;
 }
 
+/* A model whose words are called by numbers, up to `last`, and a file without names. What the model
+ * says must not cost memory that its words do not bear out. */
+static shoal_status map_to_called(struct data_corpus_reader *reader, uint32_t last, shoal_err *err)
+{
+    const struct data_ids *known = reader->opts.known;
+    uint32_t count = reader->words_fixed && reader->words < last ? reader->words : last;
+
+    if (corpus_too_many(count, known->count))
+        return base_err(err, SHOAL_E_LIMIT,
+                        "cannot read corpus '%s' for the model: the model's words are numbers up "
+                        "to %u, and it has %u of them; expected at most %" PRIu64
+                        " and 64 for each",
+                        reader->path, last, known->count, DATA_CORPUS_UNUSED_MAX);
+    shoal_status st = make_map(reader, count, known->count, err);
+    for (uint32_t w = 0; w < count && st == SHOAL_OK; w++)
+        reader->map[w] = DATA_ID_NONE;
+    for (uint32_t w = 0; w < known->count && st == SHOAL_OK; w++) {
+        uint32_t number = data_corpus_number(known, w);
+        if (number <= count)
+            reader->map[number - 1] = w;
+    }
+    return st;
+}
+
 /* A model with names. */
 static shoal_status map_to_known(struct data_corpus_reader *reader, shoal_err *err)
 {
     const struct data_ids *known = reader->opts.known;
-    bool named = reader->names.count > 0;
-    uint32_t last = last_number(known), count = named ? reader->names.count : last;
+    uint32_t last = last_number(known), count = reader->names.count;
     char buf[DATA_ID_BUF];
     size_t size = 0;
 
-    if (count == 0)
+    if (count == 0 && last == 0)
         return refuse_numbers(reader, "those of the model have names", err);
     if (last > 0 && !data_corpus_numbered(&reader->names))
         return refuse_names(reader, err);
+    if (count == 0)
+        return map_to_called(reader, last, err);
     shoal_status st = make_map(reader, count, known->count, err);
     for (uint32_t w = 0; w < count && st == SHOAL_OK; w++) {
         const char *name = data_corpus_name(&reader->names, w, buf, &size);

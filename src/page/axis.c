@@ -2,6 +2,7 @@
  * logarithmic. Tests: tests/unit/page/test_axis.c. */
 #include "page/page.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -86,15 +87,21 @@ void page_axis_log(struct page_axis *axis, double lo, double hi)
         }
 }
 
+/* 1, 2 or 5 times a power of ten: the least that is not below `raw`, which is above zero. */
+static double round_step(double raw)
+{
+    double power = pow(10, floor(log10(fmax(raw, DBL_MIN))));
+    double digit = raw / power;
+
+    return (digit <= 1.001 ? 1 : digit <= 2.001 ? 2 : digit <= 5.001 ? 5 : 10) * power;
+}
+
 double page_axis_count(struct page_axis *axis, double max)
 {
     axis->count = 0;
     if (!(max > 0) || !isfinite(max))
         max = 1;
-    double raw = max / 4;
-    double power = pow(10, floor(log10(raw)));
-    double digit = raw / power;
-    double step = (digit <= 1.001 ? 1 : digit <= 2.001 ? 2 : digit <= 5.001 ? 5 : 10) * power;
+    double step = round_step(max / 4);
     if (step < 1 && max >= 1)
         step = 1;
     double top = ceil(max / step - 1e-9) * step;
@@ -124,10 +131,7 @@ void page_axis_range(struct page_axis *axis, double *lo, double *hi)
         *lo -= around;
         *hi += around;
     }
-    double raw = (*hi - *lo) / 4;
-    double power = pow(10, floor(log10(raw)));
-    double digit = raw / power;
-    double step = (digit <= 1.001 ? 1 : digit <= 2.001 ? 2 : digit <= 5.001 ? 5 : 10) * power;
+    double step = round_step((*hi - *lo) / 4);
     double first = floor(*lo / step + 1e-9), last = ceil(*hi / step - 1e-9);
     for (double i = first; i <= last && axis->count < PAGE_TICKS_MAX; i++) {
         char label[24];

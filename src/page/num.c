@@ -146,8 +146,9 @@ const char *page_ms(double ms, char *buf, size_t size)
     return buf;
 }
 
-/* Bytes of the character at s, 0 when it is not well-formed UTF-8 that may stand in a page. */
-static size_t utf8_size(const unsigned char *s)
+/* Bytes of the character at s, before `end`; 0 when it is not well-formed UTF-8 that may stand in a
+ * page. */
+static size_t utf8_size(const unsigned char *s, const unsigned char *end)
 {
     if (s[0] < 0x80)
         return s[0] >= 0x20 && s[0] != 0x7f ? 1 : 0;
@@ -155,6 +156,8 @@ static size_t utf8_size(const unsigned char *s)
                : (s[0] & 0xf0) == 0xe0       ? 3
                : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
                                              : 0;
+    if (n > (size_t)(end - s))
+        return 0;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
@@ -171,13 +174,14 @@ static size_t utf8_size(const unsigned char *s)
     return n;
 }
 
-/* `breaks`: a line may break after each colon. */
-static void write_name(struct base_buf *out, const char *name, size_t chars, bool breaks)
+/* `length`: bytes of the name; `breaks`: a line may break after each colon. */
+static void write_name(struct base_buf *out, const char *name, size_t length, size_t chars,
+                       bool breaks)
 {
-    const unsigned char *s = (const unsigned char *)(name != NULL ? name : "");
-    for (size_t n = 0; *s != 0; n++) {
-        size_t size = utf8_size(s);
-        if (n + 1 >= chars && s[size == 0 ? 1 : size] != 0) {
+    const unsigned char *s = (const unsigned char *)name, *end = s + length;
+    for (size_t n = 0; s < end; n++) {
+        size_t size = utf8_size(s, end);
+        if (n + 1 >= chars && s + (size == 0 ? 1 : size) < end) {
             base_buf_puts(out, "\xe2\x80\xa6");
             return;
         }
@@ -192,27 +196,28 @@ static void write_name(struct base_buf *out, const char *name, size_t chars, boo
 
 void page_name(struct base_buf *out, const char *name, size_t chars)
 {
-    write_name(out, name, chars, false);
+    if (name != NULL)
+        write_name(out, name, strlen(name), chars, false);
 }
 
 void page_name_of(struct base_buf *out, const char *name, size_t size, size_t chars)
 {
-    char text[512];
-    snprintf(text, sizeof text, "%.*s", (int)(size < sizeof text ? size : sizeof text), name);
-    page_name(out, text, chars);
+    write_name(out, name, strnlen(name, size), chars, false);
 }
 
 void page_name_breaks(struct base_buf *out, const char *name, size_t chars)
 {
-    write_name(out, name, chars, true);
+    if (name != NULL)
+        write_name(out, name, strlen(name), chars, true);
 }
 
 size_t page_name_chars(const char *name, size_t chars)
 {
     const unsigned char *s = (const unsigned char *)(name != NULL ? name : "");
+    const unsigned char *end = s + strlen((const char *)s);
     size_t n = 0;
-    while (*s != 0 && n < chars) {
-        size_t size = utf8_size(s);
+    while (s < end && n < chars) {
+        size_t size = utf8_size(s, end);
         s += size == 0 ? 1 : size;
         n++;
     }

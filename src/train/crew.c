@@ -263,6 +263,7 @@ static void hear_failed(struct master_worker *w, const struct train_failed *fail
     if (w->away != NULL && (failed->executor >= m->executor_count ||
                             m->executor[failed->executor].worker != w->index)) {
         hire_turned_away(m, w->host, &err);
+        w->told_to_stop = true; /* refused, and so not lost */
         return hire_lose(w);
     }
     m->stats.violations += failed->violations;

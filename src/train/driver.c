@@ -179,7 +179,7 @@ void shoal_driver_report_held_out(shoal_driver *driver, double value)
 
 void shoal_driver_keep(shoal_driver *driver, void *memory, void (*drop)(void *memory))
 {
-    if (driver->kept != NULL)
+    if (driver->kept != NULL && driver->drop != NULL)
         driver->drop(driver->kept);
     driver->kept = memory;
     driver->drop = drop;

@@ -50,7 +50,11 @@ static struct worker_kept *keep(struct train_worker *w, uint16_t kind, const voi
     if (size <= KEPT_MAX - w->kept_bytes)
         kept = base_malloc(env_alloc(w->env), sizeof *kept + size);
     if (kept == NULL) {
-        worker_end(w, base_err_nomem(&err, "taking rows"), &err);
+        shoal_status st =
+            size > KEPT_MAX - w->kept_bytes
+                ? base_err(&err, SHOAL_E_LIMIT, "more than 1 GiB waits behind factors")
+                : base_err_nomem(&err, "taking rows");
+        worker_end(w, st, &err);
         return NULL;
     }
     *kept = (struct worker_kept){.size = size, .kind = kind};

@@ -6,6 +6,7 @@ are refused before any work is done.
 # ctest: fast timeout=180
 import json
 import random
+import re
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -105,6 +106,21 @@ def topics_can_be_browsed_and_words_are_text():
     check(sum(row[:1] == ["topics"] and row[1] == "6" for row in page.rows) == 1, "the setting is not told")
 
 
+def priors_are_those_that_were_reached():
+    """Not the beta that the job began with."""
+    for optimise in (0, 2):
+        good("train", "lda", "docword.odd", "--set", "topics=6", "--set", "iterations=20", "--set", f"optimise={optimise}",
+             "--report", "prior.html")
+        text = " ".join(Page("prior.html").text)
+        beta = float(re.search(r"beta ([0-9.e+-]+)", text[text.index("Prior alpha"):]).group(1))
+        check((beta == 0.01) == (optimise == 0), f"optimise={optimise}: beta {beta}")
+
+
+def too_many_settings_are_told_as_such():
+    result = shoal("train", "lda", "docword.odd", "--set", "stop_words=" + "x" * 70000)
+    check(result.returncode != 0 and "--set: more than 65536 bytes" in result.stderr, f"{result.returncode} {result.stderr}")
+
+
 def words_of_several_topics_lead_to_them():
     """All documents have the same words: topics must share some."""
     write_corpus("same", [f"w{i}" for i in range(8)], 20, 1, 60)
@@ -164,9 +180,14 @@ def what_cannot_be_written_is_refused_first():
     long = ["--set", "topics=4", "--set", "iterations=1000000"]
     Path("old.html").write_text("old")
     Path("link.html").symlink_to("docword.ours")
+    Path("here").symlink_to(".")
+    Path("model.html").symlink_to("here/model.shoal")
     for report, code, words in ((".", 1, "."), ("nowhere/page.html", 1, "nowhere"), ("-", 2, "standard output"),
                                 ("docword.ours", 2, "also an input"), ("link.html", 2, "also an input"),
-                                ("stop.txt", 2, "also an input"), ("model.shoal", 2, "name the same file")):
+                                ("stop.txt", 2, "also an input"), ("model.shoal", 2, "name the same file"),
+                                ("./model.shoal", 2, "name the same file"), ("here/model.shoal", 2, "name the same file"),
+                                ("model.html", 2, "name the same file"),
+                                (str(Path("model.shoal").absolute()), 2, "name the same file")):
         Path("stop.txt").write_text("the\n")
         began = time.monotonic()
         result = shoal("train", "lda", "docword.ours", *long, "--set", "stop_words=stop.txt", "--out", "model.shoal",
@@ -190,6 +211,8 @@ def a_page_that_fails_at_the_end_leaves_the_rest():
 
 def test():
     topics_can_be_browsed_and_words_are_text()
+    priors_are_those_that_were_reached()
+    too_many_settings_are_told_as_such()
     words_of_several_topics_lead_to_them()
     many_topics_of_long_words_fit_into_a_page()
     paths_of_coefficients_are_drawn()

@@ -104,8 +104,8 @@ static void every_solution_of_a_path_is_a_minimum(void **state)
         world.p.mix = seed % 4 == 0 ? 0.7 : 1;
         snprintf(settings, sizeof settings,
                  "lambdas=12\ntol=1e-6\nmix=%g\nloss=%s\nratio=0.05\ngroups=%u\ntheta=%g\n",
-                 world.p.mix, logistic ? "logistic" : "squared", (uint32_t)(seed % 5),
-                 seed % 4 == 3 ? 2 : 0.4);
+                 world.p.mix, logistic ? "logistic" : "squared",
+                 logistic ? 0U : (uint32_t)(seed % 5), seed % 4 == 3 ? 2 : 0.4);
         run(&c, seed, settings);
         check_path(&c, 1e-6);
         cluster_free(&c);

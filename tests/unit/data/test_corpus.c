@@ -178,6 +178,55 @@ static void numbers_that_the_entries_do_not_bear_out_are_refused_at_once(void **
                  "expected at most 16777216 words and 64 an entry");
 }
 
+/* Each gap is small enough, all of them are not; the same however many threads cut the text. */
+static void gaps_between_documents_count_together(void **state)
+{
+    struct base_buf text;
+
+    (void)state;
+    base_buf_init(&text, &base_alloc_libc, SIZE_MAX / 2);
+    base_buf_puts(&text, "16777700\n80\n80\n");
+    for (unsigned long long d = 1; d <= 5; d++) /* the fifth after four entries */
+        base_buf_printf(&text, "%llu 1 1\n", d * 3355540);
+    for (int w = 2; w <= 76; w++)
+        base_buf_printf(&text, "16777700 %d 1\n", w);
+    for (uint32_t threads = 1; threads < 5; threads++) {
+        shoal_env *env = world_new();
+        struct data_corpus c;
+        shoal_err err = SHOAL_ERR_INIT;
+        world_put(env, "a", text.data);
+        assert_int_equal(
+            data_corpus_load(env, "a", &(struct data_corpus_opts){.threads = threads}, &c, &err),
+            SHOAL_E_LIMIT);
+        assert_string_equal(err.message,
+                            "cannot read corpus 'a': 16777699 documents, and only 4 entries in "
+                            "them; expected at most 16777216 and 64 an entry");
+        shoal_env_free(env);
+    }
+    base_buf_fini(&text);
+}
+
+/* Blank lines may come before a number of the header. */
+static void a_header_is_told_with_its_true_line(void **state)
+{
+    static const struct {
+        const char *text, *where;
+    } cases[] = {{"\n\n4000000000\n3\n1\n1 1 1\n", "a, line 3"},
+                 {"\n1\n\n2147483647\n1\n1 1 1\n", "a, line 4"},
+                 {"1\n2147483647\n1\n1 1 1\n", "a, line 2"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        shoal_env *env = world_new();
+        struct data_corpus c;
+        shoal_err err = SHOAL_ERR_INIT;
+        world_put(env, "a", cases[i].text);
+        assert_int_equal(data_corpus_load(env, "a", NULL, &c, &err), SHOAL_E_LIMIT);
+        assert_string_equal(err.where, cases[i].where);
+        shoal_env_free(env);
+    }
+}
+
 static void documents_that_no_line_names_lie_between_the_others(void **state)
 {
     (void)state;
@@ -532,6 +581,8 @@ int main(void)
         cmocka_unit_test(totals_of_the_header_must_be_right),
         cmocka_unit_test(a_header_that_promises_many_empty_documents_gets_them),
         cmocka_unit_test(numbers_that_the_entries_do_not_bear_out_are_refused_at_once),
+        cmocka_unit_test(gaps_between_documents_count_together),
+        cmocka_unit_test(a_header_is_told_with_its_true_line),
         cmocka_unit_test(documents_that_no_line_names_lie_between_the_others),
         cmocka_unit_test(bytes_that_are_no_text_are_refused),
         cmocka_unit_test(lines_of_pairs_are_recognised),

@@ -310,6 +310,58 @@ static void names_and_numbers_are_not_taken_for_each_other(void **state)
     shoal_env_free(env);
 }
 
+/* A line is named where it is the right one. */
+static void the_line_of_a_header_is_not_guessed(void **state)
+{
+    static const char *const texts[] = {"1\n2\n1\n1 2 1\n", "1\n\n2\n1\n1 2 1\n"};
+    static const char *const where[] = {"a, line 2", ""};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        shoal_env *env = world_new();
+        struct data_corpus c;
+        shoal_err err = SHOAL_ERR_INIT;
+        world_put(env, "a", texts[i]);
+        world_put(env, "v", "red\n");
+        assert_int_equal(
+            data_corpus_load(env, "a", &(struct data_corpus_opts){.vocab = "v"}, &c, &err),
+            SHOAL_E_FORMAT);
+        assert_string_equal(err.where, where[i]);
+        shoal_env_free(env);
+    }
+}
+
+/* A model may say that its one word is called by any number. */
+static void a_large_number_of_a_model_costs_no_memory(void **state)
+{
+    shoal_env *env = world_new();
+    struct data_ids known;
+    struct data_corpus c;
+    shoal_err err = SHOAL_ERR_INIT;
+    uint32_t index = 0;
+
+    (void)state;
+    data_ids_init(&known, &base_alloc_libc);
+    assert_int_equal(data_ids_add_number(&known, 3, &index), SHOAL_OK);
+    assert_int_equal(data_ids_add_number(&known, 2147483647, &index), SHOAL_OK);
+    struct data_corpus_opts opts = {.known = &known};
+    world_put(env, "a", five);
+    corpus_load_in(env, "a", &opts, &c); /* which has 4 words */
+    assert_proper(&c);
+    assert_int_equal(c.x.words, 2);
+    assert_int_equal(c.tokens, 2);
+    assert_int_equal(c.left_out, 13);
+    data_corpus_fini(&c);
+    world_put(env, "l", "2 0:9 2:1\n1 70:1\n"); /* which may have any */
+    assert_int_equal(data_corpus_load(env, "l", &opts, &c, &err), SHOAL_E_LIMIT);
+    assert_string_equal(err.message,
+                        "cannot read corpus 'l' for the model: the model's words are numbers up to "
+                        "2147483647, and it has 2 of them; expected at most 16777216 and 64 for "
+                        "each");
+    data_ids_fini(&known);
+    shoal_env_free(env);
+}
+
 static void a_binary_corpus_gets_names_when_it_has_none(void **state)
 {
     shoal_env *env = world_new();
@@ -378,6 +430,8 @@ int main(void)
         cmocka_unit_test(blocks_have_the_names_that_loading_has),
         cmocka_unit_test(a_model_of_chosen_words_knows_them_by_their_numbers),
         cmocka_unit_test(names_and_numbers_are_not_taken_for_each_other),
+        cmocka_unit_test(the_line_of_a_header_is_not_guessed),
+        cmocka_unit_test(a_large_number_of_a_model_costs_no_memory),
         cmocka_unit_test(a_binary_corpus_gets_names_when_it_has_none),
         cmocka_unit_test(every_failed_allocation_leaves_a_clean_error),
     };

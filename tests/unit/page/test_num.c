@@ -53,6 +53,28 @@ static void a_name_of_so_many_bytes_ends_there(void **state)
     base_buf_clear(&out);
     page_name_of(&out, text, sizeof text, 10); /* has no end of its own */
     assert_string_equal(out.data, "xxxxxxxxx\xe2\x80\xa6");
+    base_buf_clear(&out);
+    page_name_of(&out, "a\xe8\xaa\x9e", 3, 40); /* ends within a character */
+    assert_string_equal(out.data, "a\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+static void a_long_name_of_long_characters_is_never_split(void **state)
+{
+    enum { CHARS = 180 };
+    char text[3 * CHARS];
+
+    (void)state;
+    for (size_t i = 0; i < CHARS; i++)
+        memcpy(text + 3 * i, "\xe8\xaa\x9e", 3);
+    base_buf_clear(&out);
+    page_name_of(&out, text, sizeof text, 200);
+    assert_int_equal(out.size, sizeof text);
+    assert_memory_equal(out.data, text, sizeof text);
+    base_buf_clear(&out);
+    page_name_of(&out, text, sizeof text, CHARS - 1);
+    assert_int_equal(out.size, 3 * (CHARS - 1));
+    assert_memory_equal(out.data, text, 3 * (CHARS - 2));
+    assert_string_equal(out.data + 3 * (CHARS - 2), "\xe2\x80\xa6");
 }
 
 static void names_may_break_after_colons(void **state)
@@ -86,6 +108,7 @@ int main(void)
         cmocka_unit_test(names_cannot_leave_their_place),
         cmocka_unit_test(long_names_are_cut_between_characters),
         cmocka_unit_test(a_name_of_so_many_bytes_ends_there),
+        cmocka_unit_test(a_long_name_of_long_characters_is_never_split),
         cmocka_unit_test(names_may_break_after_colons),
         cmocka_unit_test(numbers_have_as_many_digits_as_they_need),
     };
