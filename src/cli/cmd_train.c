@@ -308,13 +308,32 @@ static bool one_place(const struct cli_context *cx, const char *a, const char *b
            strcmp(name[0], name[1]) == 0;
 }
 
+/* Nothing else is kept in the folder of checkpoints, which is emptied at the end. */
+static shoal_status check_apart(const char *option, const char *path, const char *checkpoints,
+                                shoal_err *err)
+{
+    struct stat folder, other;
+    char name[PATH_MAX];
+
+    if (path == NULL || checkpoints == NULL || stat(checkpoints, &other) != 0 ||
+        !find_place(path, &folder, name) || folder.st_dev != other.st_dev ||
+        folder.st_ino != other.st_ino)
+        return SHOAL_OK;
+    return base_err(err, SHOAL_E_INVAL, "%s: '%s' is in the folder of checkpoints", option, path);
+}
+
 static shoal_status check_report(const struct cli_context *cx, const struct train_job_opts *opts,
                                  const struct values *v, shoal_err *err)
 {
+    struct stat now;
+
     if (v->report == NULL)
         return SHOAL_OK;
     if (strcmp(v->report, "-") == 0)
         return base_err(err, SHOAL_E_INVAL, "--report: a page is a file, not standard output");
+    if (stat(v->report, &now) == 0 && S_ISFIFO(now.st_mode))
+        return base_err(err, SHOAL_E_INVAL, "--report: a page is a file, and '%s' is a pipe",
+                        v->report);
     if (v->out != NULL && one_place(cx, v->report, v->out))
         return base_err(err, SHOAL_E_INVAL, "--report and --out name the same file '%s'",
                         v->report);
@@ -541,6 +560,10 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     opts.settings = settings.data;
     if (st == SHOAL_OK)
         st = check_model(cx, &opts, v, &err);
+    if (st == SHOAL_OK)
+        st = check_apart("--out", v->out, v->checkpoint, &err);
+    if (st == SHOAL_OK)
+        st = check_apart("--report", v->report, v->checkpoint, &err);
     if (st == SHOAL_OK)
         st = check_report(cx, &opts, v, &err);
     if (st == SHOAL_OK)

@@ -5,6 +5,7 @@ are refused before any work is done.
 """
 # ctest: fast timeout=180
 import json
+import os
 import random
 import re
 import time
@@ -182,20 +183,25 @@ def what_cannot_be_written_is_refused_first():
     Path("link.html").symlink_to("docword.ours")
     Path("here").symlink_to(".")
     Path("model.html").symlink_to("here/model.shoal")
+    Path("saved").mkdir()
+    os.mkfifo("pipe")
     for report, code, words in ((".", 1, "."), ("nowhere/page.html", 1, "nowhere"), ("-", 2, "standard output"),
                                 ("docword.ours", 2, "also an input"), ("link.html", 2, "also an input"),
                                 ("stop.txt", 2, "also an input"), ("model.shoal", 2, "name the same file"),
                                 ("./model.shoal", 2, "name the same file"), ("here/model.shoal", 2, "name the same file"),
-                                ("model.html", 2, "name the same file"),
+                                ("model.html", 2, "name the same file"), ("pipe", 2, "is a pipe"),
+                                ("saved/page.html", 2, "the folder of checkpoints"),
                                 (str(Path("model.shoal").absolute()), 2, "name the same file")):
         Path("stop.txt").write_text("the\n")
         began = time.monotonic()
         result = shoal("train", "lda", "docword.ours", *long, "--set", "stop_words=stop.txt", "--out", "model.shoal",
-                       "--report", report)
+                       "--checkpoint", "saved", "--report", report)
         check(result.returncode == code and words in result.stderr, f"--report {report}: {result.returncode} {result.stderr}")
         check(time.monotonic() - began < 20, f"--report {report}: told late")
     check(Path("docword.ours").read_text().startswith("4\n"), "data was written over")
     check(not Path("model.shoal").exists(), "a model was made")
+    result = shoal("train", "lda", "docword.ours", *long, "--checkpoint", "saved", "--out", "saved/full-0.pack")
+    check(result.returncode == 2 and "the folder of checkpoints" in result.stderr, f"--out: {result.returncode} {result.stderr}")
 
 
 def a_page_that_fails_at_the_end_leaves_the_rest():
