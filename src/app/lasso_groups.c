@@ -266,19 +266,18 @@ enum lasso_fn lasso_groups_begin(shoal_driver *driver, struct lasso_arg *arg)
 static void join_moves(shoal_driver *driver, struct joining *j)
 {
     struct num_lasso_moves moves = {j->data->groups, j->table.group, j->next, {NULL}};
-    uint32_t at[NUM_LASSO_GROUPS_MAX] = {0};
-    struct lasso_hand hand[NUM_LASSO_GROUPS_MAX];
 
-    memset(hand, 0, sizeof hand); /* there are fewer, which a checker does not see */
     for (uint32_t g = 0; g < moves.groups; g++) {
         size_t size;
-        hand[g] = hand_of(shoal_driver_executor_read(driver, j->d->chains + g, &size), j->data);
-        moves.move[g] = hand[g].move;
-    }
-    for (uint32_t i = 0; i < j->set.count; i++) {
-        uint32_t g = j->table.group[i], k = at[g]++;
-        j->next[i] = hand[g].group.set.b[k];
-        j->joint.h[i] = hand[g].group.h[k];
+        const void *state = shoal_driver_executor_read(driver, j->d->chains + g, &size);
+        struct lasso_hand hand = hand_of(state, j->data);
+        moves.move[g] = hand.move;
+        for (uint32_t i = 0, k = 0; i < j->set.count; i++) {
+            if (j->table.group[i] != g)
+                continue;
+            j->next[i] = hand.group.set.b[k];
+            j->joint.h[i] = hand.group.h[k++];
+        }
     }
     num_lasso_join(&j->p, &moves, &j->set, j->u);
 }
