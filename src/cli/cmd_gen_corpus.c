@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include <stddef.h>
 #include <string.h>
@@ -21,8 +22,7 @@ static bool to_file(const char *path)
 static shoal_status check_truth(const struct cli_context *cx, const char *truth, const char *output,
                                 shoal_err *err)
 {
-    if (truth != NULL &&
-        (strcmp(truth, output) == 0 || (to_file(output) && env_same(cx->env, truth, output))))
+    if (truth != NULL && to_file(output) && cli_output_same(cx, truth, output))
         return base_err(err, SHOAL_E_INVAL, "--truth and --output are the same file, '%s'", truth);
     return SHOAL_OK;
 }

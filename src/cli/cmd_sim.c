@@ -445,8 +445,7 @@ static shoal_status check_outputs(const struct work *w, const char *const *args,
         if (st != SHOAL_OK)
             return st;
     }
-    if (v->report != NULL && v->events != NULL &&
-        (strcmp(v->report, v->events) == 0 || env_same(w->cx->env, v->report, v->events)))
+    if (v->report != NULL && v->events != NULL && cli_output_same(w->cx, v->report, v->events))
         return base_err(err, SHOAL_E_INVAL, "--report and --events name the same file '%s'",
                         v->report);
     return SHOAL_OK;

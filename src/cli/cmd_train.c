@@ -28,7 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SETTINGS_MAX = 1 << 16, SAID_MAX = 1 << 20, STALENESS_MAX = 1000, LINKS_MAX = 40 };
+enum { SETTINGS_MAX = 1 << 16, SAID_MAX = 1 << 20, STALENESS_MAX = 1000 };
 static const uint64_t ADDRESSES = (uint64_t)1 << 45; /* of a process there are 2^47 */
 
 struct values {
@@ -269,55 +269,11 @@ static shoal_status check_model(const struct cli_context *cx, const struct train
     return check_file(cx, opts->model, opts, v, err);
 }
 
-/* The folder that a file is in, or would be made in, and its name there (PATH_MAX bytes). Links are
- * followed, as they are when it is written. */
-static bool find_place(const char *path, struct stat *folder, char *name)
-{
-    char at[PATH_MAX], link[PATH_MAX];
-
-    if (snprintf(at, sizeof at, "%s", path) >= PATH_MAX)
-        return false;
-    for (int i = 0; i < LINKS_MAX; i++) {
-        const char *slash = strrchr(at, '/');
-        size_t head = slash != NULL ? (size_t)(slash - at) + 1 : 0;
-        ssize_t size = readlink(at, link, sizeof link - 1);
-        if (size < 0) {
-            memcpy(name, at + head, strlen(at + head) + 1);
-            at[head] = 0;
-            return stat(head > 0 ? at : ".", folder) == 0;
-        }
-        head = link[0] == '/' ? 0 : head;
-        if (head + (size_t)size >= sizeof at)
-            return false;
-        memcpy(at + head, link, (size_t)size);
-        at[head + (size_t)size] = 0;
-    }
-    return false;
-}
-
-/* Whether two files are one, or would be if they were written. */
-static bool one_place(const struct cli_context *cx, const char *a, const char *b)
-{
-    struct stat folder[2];
-    char name[2][PATH_MAX];
-
-    if (strcmp(a, b) == 0 || env_same(cx->env, a, b))
-        return true;
-    return find_place(a, &folder[0], name[0]) && find_place(b, &folder[1], name[1]) &&
-           folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino &&
-           strcmp(name[0], name[1]) == 0;
-}
-
 /* Nothing else is kept in the folder of checkpoints, which is emptied at the end. */
 static shoal_status check_apart(const char *option, const char *path, const char *checkpoints,
                                 shoal_err *err)
 {
-    struct stat folder, other;
-    char name[PATH_MAX];
-
-    if (path == NULL || checkpoints == NULL || stat(checkpoints, &other) != 0 ||
-        !find_place(path, &folder, name) || folder.st_dev != other.st_dev ||
-        folder.st_ino != other.st_ino)
+    if (path == NULL || checkpoints == NULL || !cli_output_in(path, checkpoints))
         return SHOAL_OK;
     return base_err(err, SHOAL_E_INVAL, "%s: '%s' is in the folder of checkpoints", option, path);
 }
@@ -334,7 +290,7 @@ static shoal_status check_report(const struct cli_context *cx, const struct trai
     if (stat(v->report, &now) == 0 && S_ISFIFO(now.st_mode))
         return base_err(err, SHOAL_E_INVAL, "--report: a page is a file, and '%s' is a pipe",
                         v->report);
-    if (v->out != NULL && one_place(cx, v->report, v->out))
+    if (v->out != NULL && cli_output_same(cx, v->report, v->out))
         return base_err(err, SHOAL_E_INVAL, "--report and --out name the same file '%s'",
                         v->report);
     return check_file(cx, v->report, opts, v, err);
