@@ -158,6 +158,10 @@ void lda_model_drop(shoal_driver *driver);
 
 /* ---- lda_held.c: documents that are not trained on, where `holdout` asks for them ---- */
 enum { LDA_HELD_MAX = 512 };
+/* The documents to train on and, with `holdout`, those that are held out: the same at each call. Both
+ * are all 0 at first, and the caller's to end, also after a failure. In lda_plan.c. */
+shoal_status lda_load(shoal_driver *driver, struct data_corpus *corpus, struct data_corpus *held,
+                      shoal_err *err);
 /* Moves them from the corpus to `held`, which the caller ends by data_corpus_fini, also after a
  * failure; the corpus is then only good for ending. */
 shoal_status lda_held_take(const struct lda_options *options, uint64_t seed,

@@ -398,21 +398,21 @@ static shoal_status check_model(struct planning *p, shoal_err *err)
     return SHOAL_OK;
 }
 
-static shoal_status load(struct planning *p, shoal_err *err)
+shoal_status lda_load(shoal_driver *driver, struct data_corpus *corpus, struct data_corpus *held,
+                      shoal_err *err)
 {
-    struct data_corpus_opts opts = {.format = p->o->format,
-                                    .vocab = p->o->vocab,
-                                    .stop_words = p->o->stop_words,
-                                    .min_count = p->o->min_count,
-                                    .max_share = p->o->max_share,
-                                    .min_length = (uint32_t)p->o->min_length};
-    shoal_status st = data_corpus_load(shoal_driver_env(p->driver), shoal_driver_path(p->driver),
-                                       &opts, &p->corpus, err);
+    const struct lda_options *o = shoal_driver_options(driver);
+    struct data_corpus_opts opts = {.format = o->format,
+                                    .vocab = o->vocab,
+                                    .stop_words = o->stop_words,
+                                    .min_count = o->min_count,
+                                    .max_share = o->max_share,
+                                    .min_length = (uint32_t)o->min_length};
+    shoal_status st =
+        data_corpus_load(shoal_driver_env(driver), shoal_driver_path(driver), &opts, corpus, err);
 
-    if (st != SHOAL_OK)
-        return st;
-    if (p->o->holdout > 0)
-        st = lda_held_take(p->o, shoal_driver_seed(p->driver), &p->corpus, &p->held, err);
+    if (st == SHOAL_OK && o->holdout > 0)
+        st = lda_held_take(o, shoal_driver_seed(driver), corpus, held, err);
     return st;
 }
 
@@ -422,7 +422,7 @@ static shoal_status plan(struct planning *p, shoal_err *err)
     shoal_status st = check_model(p, err);
 
     if (st == SHOAL_OK)
-        st = load(p, err);
+        st = lda_load(p->driver, &p->corpus, &p->held, err);
     if (st != SHOAL_OK)
         return st;
     p->executors = lda_executors(p->o, p->topics, p->corpus.tokens);

@@ -230,27 +230,17 @@ static shoal_status judge(struct lda_topics *t, const struct num_corpus *corpus,
 /* Without the documents there is no coherence, and a page all the same. */
 static shoal_status find_coherence(struct lda_topics *t, shoal_driver *driver, shoal_err *err)
 {
-    const struct lda_options *o = shoal_driver_options(driver);
     const char *path = shoal_driver_path(driver);
-    shoal_env *env = shoal_driver_env(driver);
-    struct data_corpus_opts opts = {.format = (enum data_corpus_format)o->format,
-                                    .vocab = o->vocab,
-                                    .stop_words = o->stop_words,
-                                    .min_count = o->min_count,
-                                    .max_share = o->max_share,
-                                    .min_length = (uint32_t)o->min_length};
-    struct data_corpus corpus = {.alloc = t->alloc};
+    struct data_corpus corpus = {0}, held = {0};
     shoal_status st = SHOAL_OK;
 
-    if (t->kept->tokens > READ_AGAIN_MAX || !env_same(env, path, path))
-        return SHOAL_OK;
-    if (data_corpus_load(env, path, &opts, &corpus, NULL) != SHOAL_OK)
-        return SHOAL_OK;
-    bool same = corpus.tokens == t->kept->tokens ||
-                (o->holdout > 0 && corpus.tokens > t->kept->tokens); /* and those held out */
-    if (same && corpus.x.words == t->kept->words && corpus.x.documents <= UINT32_MAX)
+    if (t->kept->tokens > READ_AGAIN_MAX || !env_same(shoal_driver_env(driver), path, path))
+        return SHOAL_OK; /* too large, or no file that can be read again */
+    if (lda_load(driver, &corpus, &held, NULL) == SHOAL_OK && corpus.tokens == t->kept->tokens &&
+        corpus.x.words == t->kept->words && corpus.x.documents <= UINT32_MAX)
         st = judge(t, &corpus.x, err);
     data_corpus_fini(&corpus);
+    data_corpus_fini(&held);
     return st;
 }
 
