@@ -36,12 +36,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     opts.stop_words = nul != NULL ? "w" : "none";
     if (nul != NULL)
         shoal_assert(env_sim_put(env, "w", nul + 1, size - text - 1) == SHOAL_OK);
-    const struct base_alloc *before = env->alloc;
-    env->alloc = &corpus_alloc;
     check_loads(env, &opts);
     opts.min_count = 2;
     check_loads(env, &opts);
-    env->alloc = before;
     shoal_env_free(env);
     return 0;
 }

@@ -16,8 +16,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         shoal_assert(env_sim_put(env, "v", nul + 1, size - text - 1) == SHOAL_OK);
         opts.vocab = "v";
     }
-    const struct base_alloc *before = env->alloc;
-    env->alloc = &corpus_alloc;
     check_loads(env, &opts);
     opts.format = DATA_CORPUS_LDAC;
     check_loads(env, &opts);
@@ -26,7 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     opts.max_share = 0.9;
     check_loads(env, &opts);
     check_model_reads(env, &opts);
-    env->alloc = before;
     shoal_env_free(env);
     return 0;
 }
