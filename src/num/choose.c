@@ -1,4 +1,4 @@
-/* choose.c - one option for each job under a few capacities: prices, a bound, a choice that fits.
+/* choose.c - one option for each job under a few capacities: prices and the bound they prove.
  *
  * Bound. At prices p >= 0 each job takes the option with the largest value - p amount, or none. The
  * sum of what they gain plus p . capacity is never below the best choice: that is the bound, a convex
@@ -7,42 +7,59 @@
  * the best ones known so that early ones do not jump about (Wentges, "Weighted Dantzig-Wolfe
  * decomposition for linear mixed-integer programming", 1997). It ends when master and bound meet.
  *
- * Choice. At the end as many jobs as there are kinds may sit between two options; all others have
- * theirs. Answers at the best prices are brought to fit: while a kind is over-full the change that
- * loses least for what it frees is made; then changes that gain and fit, the largest gain for what
- * they take first, also those that take from one job what another gains more by. Value falls short
- * of the bound by what a few jobs lost and by what is left over times its price, which for hundreds
- * of jobs is some hundredths of a percent.
+ * Answers. No price makes a job take an option that lies below a line between two others of its kind,
+ * so the options of each job and kind are reduced to their upper hull once: points of falling slope,
+ * of which the price picks the last that is steeper. As prices settle that point stays the same or
+ * moves to a neighbour, so a price costs a look at two points a job and kind, however many options
+ * there were.
  *
- * Cost: a pass over all options for each price tried (10 to 60 of them) and each change made. */
+ * Choice. The master's solution is a mix of a few answers that fits exactly and is worth the bound. Of
+ * jobs whose answers differ among these, each is given one in such a way that what is taken so far
+ * follows the mix (error diffusion); jobs of one application often answer alike, so that hundreds may
+ * lie between two kinds at once. What is then over-full or left by a few is for choose_fit.c.
+ *
+ * Cost: one pass over all options for the hulls and some for the choice; 5 to 60 over the hulls. */
 #include "num/choose.h"
 
+#include "num/choose_parts.h"
 #include "num/lp.h"
-#include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    KINDS = NUM_CHOOSE_KINDS_MAX,
-    PASSES_MAX = 200,
-    CHANGES_MAX = 10000,
-    REACH = 32, /* of exchanges within a kind, alone and together */
-    SPAN = 2 * REACH + 1,
-    EACH = 3, /* candidates for each amount */
-    ROUNDS_MAX = 10
-};
+enum { KINDS = CHOOSE_KINDS, PASSES_MAX = 200, MIXED_MAX = KINDS + 2 };
 static const double MIX = 0.4; /* of the best prices in the next ones */
 
-struct exchanges;
+struct point {
+    double slope; /* from the point before, or from nothing */
+    float value;
+    uint32_t amount, option;
+};
+
+/* The points of one job and kind. */
+struct hull {
+    size_t first;
+    uint32_t count, taken; /* by the last answer */
+    uint32_t kind;
+};
 
 struct num_choose {
     const struct base_alloc *alloc;
-    uint32_t *pick;
-    size_t pick_cap;
+    uint32_t *pick, *order; /* order: options of one job by kind and amount */
+    size_t pick_cap, order_cap;
+    struct point *points;
+    size_t point_cap, point_count;
+    struct hull *hulls;
+    size_t hull_cap, hull_count;
+    size_t *hulls_of; /* (jobs + 1) */
+    size_t hulls_of_cap;
+    struct choose_move *moves;
+    size_t move_cap;
     double price[KINDS]; /* of the last call */
     uint32_t kinds;      /* it had; 0: none yet */
-    struct exchanges *exchanges;
+    struct num_lp *master;
+    uint32_t master_rows;
+    double asked[PASSES_MAX][KINDS]; /* prices behind the master's columns */
+    struct choose_exchanges *exchanges;
 };
 
 struct answer {
@@ -50,54 +67,173 @@ struct answer {
     double used[KINDS];
 };
 
-static bool sound(const struct num_choose_problem *p)
+/* ---- hulls ---- */
+
+static bool comes_before(const struct num_choose_option *a, const struct num_choose_option *b)
 {
-    if (p->kind_count == 0 || p->kind_count > KINDS)
-        return false;
-    for (uint32_t k = 0; k < p->kind_count; k++)
-        if (!(p->capacity[k] >= 0) || !isfinite(p->capacity[k]))
-            return false;
-    for (size_t o = p->job_count > 0 ? p->first[0] : 0;
-         p->job_count > 0 && o < p->first[p->job_count]; o++) {
-        const struct num_choose_option *opt = &p->options[o];
-        if (!isfinite(opt->value) || opt->amount == 0 || opt->kind >= p->kind_count)
-            return false;
+    return a->kind != b->kind ? a->kind < b->kind : a->amount < b->amount;
+}
+
+/* The options of a job by kind and amount; they mostly come so. */
+static void put_in_order(const struct num_choose_problem *p, uint32_t job, uint32_t *order)
+{
+    uint32_t count = 0;
+
+    for (size_t o = p->first[job]; o < p->first[job + 1]; o++) {
+        uint32_t at = count++;
+        for (; at > 0 && comes_before(&p->options[o], &p->options[order[at - 1]]); at--)
+            order[at] = order[at - 1];
+        order[at] = (uint32_t)o;
     }
-    return true;
+}
+
+/* Adds an option, of larger or equal amount than those before, to the hull that ends the points. */
+static void add_point(struct num_choose *c, struct hull *h, const struct num_choose_option *opt,
+                      uint32_t index)
+{
+    struct point *base = c->points + h->first;
+    double slope;
+
+    if (h->count > 0 && opt->value <= base[h->count - 1].value)
+        return;
+    for (;; h->count--) {
+        const struct point *last = h->count > 0 ? &base[h->count - 1] : NULL;
+        double amount = opt->amount - (last != NULL ? (double)last->amount : 0);
+        double value = (double)opt->value - (last != NULL ? (double)last->value : 0);
+        slope = amount > 0 ? value / amount : INFINITY;
+        if (last == NULL || slope < last->slope)
+            break;
+    }
+    base[h->count++] = (struct point){slope, opt->value, opt->amount, index};
+}
+
+static void build_hulls(struct num_choose *c, const struct num_choose_problem *p, uint32_t job)
+{
+    size_t count = p->first[job + 1] - p->first[job];
+    struct hull *h = NULL;
+
+    put_in_order(p, job, c->order);
+    for (size_t i = 0; i < count; i++) {
+        const struct num_choose_option *opt = &p->options[c->order[i]];
+        if (!(opt->value > 0) || opt->amount > p->capacity[opt->kind])
+            continue;
+        if (h == NULL || h->kind != opt->kind) {
+            if (h != NULL)
+                c->point_count += h->count;
+            h = &c->hulls[c->hull_count++];
+            *h = (struct hull){.first = c->point_count, .kind = opt->kind};
+        }
+        add_point(c, h, opt, c->order[i]);
+    }
+    if (h != NULL)
+        c->point_count += h->count;
+}
+
+static bool sound_options(const struct num_choose_problem *p, uint32_t job)
+{
+    bool sound = true;
+
+    for (size_t o = p->first[job]; o < p->first[job + 1]; o++) {
+        const struct num_choose_option *opt = &p->options[o];
+        sound &= isfinite(opt->value) && opt->amount > 0 && opt->kind < p->kind_count;
+    }
+    return sound;
+}
+
+static bool sound_kinds(const struct num_choose_problem *p)
+{
+    bool sound = p->kind_count > 0 && p->kind_count <= KINDS;
+
+    for (uint32_t k = 0; sound && k < p->kind_count; k++)
+        sound = p->capacity[k] >= 0 && isfinite(p->capacity[k]);
+    return sound;
+}
+
+static shoal_status reserve(struct num_choose *c, const struct num_choose_problem *p)
+{
+    size_t options = p->first[p->job_count] - p->first[0], most = 0, hulls = 0;
+
+    for (uint32_t m = 0; m < p->job_count; m++) {
+        size_t count = p->first[m + 1] - p->first[m];
+        most = count > most ? count : most;
+        hulls += count < p->kind_count ? count : p->kind_count;
+    }
+    if (base_reserve(c->alloc, (void **)&c->order, &c->order_cap, most + 1, sizeof *c->order) !=
+            0 ||
+        base_reserve(c->alloc, (void **)&c->points, &c->point_cap, options + 1,
+                     sizeof *c->points) != 0 ||
+        base_reserve(c->alloc, (void **)&c->hulls, &c->hull_cap, hulls + 1, sizeof *c->hulls) !=
+            0 ||
+        base_reserve(c->alloc, (void **)&c->hulls_of, &c->hulls_of_cap, p->job_count + 1,
+                     sizeof *c->hulls_of) != 0 ||
+        base_reserve(c->alloc, (void **)&c->moves, &c->move_cap, p->job_count + 1,
+                     sizeof *c->moves) != 0)
+        return SHOAL_E_NOMEM;
+    return SHOAL_OK;
+}
+
+static shoal_status prepare(struct num_choose *c, const struct num_choose_problem *p)
+{
+    shoal_status st = reserve(c, p);
+
+    if (st != SHOAL_OK)
+        return st;
+    c->point_count = c->hull_count = 0;
+    for (uint32_t m = 0; m < p->job_count; m++) {
+        if (!sound_options(p, m))
+            return SHOAL_E_INVAL;
+        c->hulls_of[m] = c->hull_count;
+        build_hulls(c, p, m);
+    }
+    c->hulls_of[p->job_count] = c->hull_count;
+    return SHOAL_OK;
 }
 
 /* ---- answers to prices ---- */
 
-static uint32_t best_option(const struct num_choose_problem *p, uint32_t job, const double *price,
-                            double *out_gain)
+/* The point that gains most at this price, NULL: none gains. */
+static const struct point *best_point(const struct num_choose *c, struct hull *h, double price)
 {
-    uint32_t best = NUM_CHOOSE_NONE;
-    double gain = 0;
+    const struct point *points = c->points + h->first;
 
-    for (size_t o = p->first[job]; o < p->first[job + 1]; o++) {
-        const struct num_choose_option *opt = &p->options[o];
-        double g = (double)opt->value - price[opt->kind] * opt->amount;
-        if (g > gain && opt->amount <= p->capacity[opt->kind])
-            gain = g, best = (uint32_t)o;
+    while (h->taken > 0 && points[h->taken - 1].slope <= price)
+        h->taken--;
+    while (h->taken < h->count && points[h->taken].slope > price)
+        h->taken++;
+    return h->taken > 0 ? &points[h->taken - 1] : NULL;
+}
+
+/* What a job answers; NULL: nothing. */
+static const struct point *best_of_job(struct num_choose *c, uint32_t job, const double *price,
+                                       uint32_t *out_kind, double *out_gain)
+{
+    const struct point *best = NULL;
+
+    *out_gain = 0;
+    for (size_t i = c->hulls_of[job]; i < c->hulls_of[job + 1]; i++) {
+        struct hull *h = &c->hulls[i];
+        const struct point *at = best_point(c, h, price[h->kind]);
+        double gain = at != NULL ? (double)at->value - price[h->kind] * at->amount : 0;
+        if (gain > *out_gain)
+            *out_gain = gain, best = at, *out_kind = h->kind;
     }
-    *out_gain = gain;
     return best;
 }
 
-static struct answer ask(const struct num_choose_problem *p, const double *price, uint32_t *pick)
+static struct answer ask(struct num_choose *c, const struct num_choose_problem *p,
+                         const double *price)
 {
     struct answer a = {0};
 
     for (uint32_t m = 0; m < p->job_count; m++) {
         double gain;
-        uint32_t o = best_option(p, m, price, &gain);
-        if (pick != NULL)
-            pick[m] = o;
-        if (o == NUM_CHOOSE_NONE)
+        uint32_t kind = 0;
+        const struct point *best = best_of_job(c, m, price, &kind, &gain);
+        if (best == NULL)
             continue;
         a.gain += gain;
-        a.value += (double)p->options[o].value;
-        a.used[p->options[o].kind] += p->options[o].amount;
+        a.value += (double)best->value;
+        a.used[kind] += best->amount;
     }
     return a;
 }
@@ -115,317 +251,162 @@ static double bound_of(const struct num_choose_problem *p, const struct answer *
 /* ---- the best prices ---- */
 
 /* Prices at which nothing is taken are the largest that can matter. */
-static double price_max(const struct num_choose_problem *p, uint32_t k)
+static void first_prices(const struct num_choose *c, const struct num_choose_problem *p,
+                         double *price)
 {
-    double most = 0;
-
-    for (size_t o = p->first[0]; o < p->first[p->job_count]; o++)
-        if (p->options[o].kind == k)
-            most = fmax(most, (double)p->options[o].value / p->options[o].amount);
-    return most;
+    memset(price, 0, KINDS * sizeof *price);
+    if (c->kinds == p->kind_count) {
+        memcpy(price, c->price, KINDS * sizeof *price);
+        return;
+    }
+    for (size_t i = 0; i < c->hull_count; i++)
+        price[c->hulls[i].kind] =
+            fmax(price[c->hulls[i].kind], c->points[c->hulls[i].first].slope / 4);
 }
 
-static shoal_status start_master(struct num_choose *c, const struct num_choose_problem *p,
-                                 struct num_lp **out)
+static shoal_status start_master(struct num_choose *c, const struct num_choose_problem *p)
 {
     double b[KINDS + 1];
     bool equal[KINDS + 1] = {false};
 
     memcpy(b, p->capacity, p->kind_count * sizeof *b);
     b[p->kind_count] = 1;
-    return num_lp_new(c->alloc, p->kind_count + 1, b, equal, out);
+    if (c->master_rows == p->kind_count + 1) {
+        num_lp_reset(c->master, b);
+        return SHOAL_OK;
+    }
+    num_lp_free(c->master);
+    c->master = NULL;
+    c->master_rows = 0;
+    shoal_status st = num_lp_new(c->alloc, p->kind_count + 1, b, equal, &c->master);
+    if (st == SHOAL_OK)
+        c->master_rows = p->kind_count + 1;
+    return st;
 }
 
-static shoal_status add_column(struct num_lp *lp, const struct num_choose_problem *p,
-                               const struct answer *a)
+/* Another answer for the master, and what it says now. */
+static shoal_status tell_master(struct num_choose *c, const struct num_choose_problem *p,
+                                const struct answer *a, bool *out_optimal)
 {
     double column[KINDS + 1];
+    enum num_lp_outcome outcome = NUM_LP_UNBOUNDED;
     uint32_t index;
 
     memcpy(column, a->used, p->kind_count * sizeof *column);
     column[p->kind_count] = 1;
-    return num_lp_add(lp, a->value, column, &index);
-}
-
-/* Finds prices with a low bound, in c->price. */
-static shoal_status find_prices(struct num_choose *c, const struct num_choose_problem *p,
-                                struct num_choose_result *out)
-{
-    double price[KINDS], best[KINDS];
-    struct num_lp *lp;
-    shoal_status st = start_master(c, p, &lp);
-
-    if (st != SHOAL_OK)
-        return st;
-    for (uint32_t k = 0; k < p->kind_count; k++)
-        price[k] = c->kinds == p->kind_count ? c->price[k] : price_max(p, k) / 4;
-    memcpy(best, price, sizeof best);
-    out->bound = INFINITY;
-    for (out->passes = 0; out->passes < PASSES_MAX && st == SHOAL_OK;) {
-        struct answer a = ask(p, price, NULL);
-        double bound = bound_of(p, &a, price);
-        out->passes++;
-        if (bound < out->bound) {
-            out->bound = bound;
-            memcpy(best, price, sizeof best);
-        }
-        enum num_lp_outcome outcome = NUM_LP_STUCK;
-        st = add_column(lp, p, &a);
-        if (st == SHOAL_OK)
-            st = num_lp_solve(lp, 0, &outcome);
-        if (st != SHOAL_OK || outcome != NUM_LP_OPTIMAL)
-            break;
-        if (out->bound - num_lp_objective(lp) <= p->gap / 10 * out->bound)
-            break;
-        const double *dual = num_lp_dual(lp);
-        for (uint32_t k = 0; k < p->kind_count; k++)
-            price[k] = MIX * best[k] + (1 - MIX) * fmax(dual[k], 0);
-    }
-    num_lp_free(lp);
-    memcpy(c->price, best, sizeof best);
-    c->kinds = p->kind_count;
+    shoal_status st = num_lp_add(c->master, a->value, column, &index);
+    if (st == SHOAL_OK)
+        st = num_lp_solve(c->master, 0, &outcome);
+    *out_optimal = st == SHOAL_OK && outcome == NUM_LP_OPTIMAL;
     return st;
 }
 
-/* ---- a choice that fits ---- */
+/* Finds prices with a low bound. */
+static shoal_status find_prices(struct num_choose *c, const struct num_choose_problem *p,
+                                struct num_choose_result *r)
+{
+    double price[KINDS];
+    bool optimal = true;
+    shoal_status st = start_master(c, p);
 
-struct change {
-    uint32_t job, to;
-    double score;
+    first_prices(c, p, price);
+    r->bound = INFINITY;
+    while (st == SHOAL_OK && r->passes < PASSES_MAX) {
+        struct answer a = ask(c, p, price);
+        double bound = bound_of(p, &a, price);
+        memcpy(c->asked[r->passes++], price, sizeof price);
+        if (bound < r->bound) {
+            r->bound = bound;
+            memcpy(r->price, price, sizeof price);
+        }
+        st = tell_master(c, p, &a, &optimal);
+        if (!optimal || r->bound - num_lp_objective(c->master) <= p->gap / 10 * r->bound)
+            break;
+        const double *dual = num_lp_dual(c->master);
+        for (uint32_t k = 0; k < p->kind_count; k++)
+            price[k] = MIX * r->price[k] + (1 - MIX) * fmax(dual[k], 0);
+    }
+    return st;
+}
+
+/* ---- the mix of answers ---- */
+
+/* Answers in the master's solution, by how much. */
+struct mix {
+    uint32_t count;
+    double part[MIXED_MAX];
+    const double *price[MIXED_MAX];
+    double owed[KINDS]; /* what the mix took so far, less what was given */
 };
 
-static double value_of(const struct num_choose_problem *p, uint32_t o)
+static void read_mix(const struct num_choose *c, const struct num_choose_result *r, struct mix *mix)
 {
-    return o == NUM_CHOOSE_NONE ? 0 : (double)p->options[o].value;
-}
+    uint32_t columns = num_lp_column_count(c->master);
 
-static double amount_of(const struct num_choose_problem *p, uint32_t o, uint32_t kind)
-{
-    return o == NUM_CHOOSE_NONE || p->options[o].kind != kind ? 0 : p->options[o].amount;
-}
-
-static void make(const struct num_choose_problem *p, struct num_choose_result *r, uint32_t *pick,
-                 uint32_t job, uint32_t to)
-{
-    uint32_t from = pick[job];
-
-    if (from != NUM_CHOOSE_NONE)
-        r->left[p->options[from].kind] += p->options[from].amount;
-    if (to != NUM_CHOOSE_NONE)
-        r->left[p->options[to].kind] -= p->options[to].amount;
-    r->value += value_of(p, to) - value_of(p, from);
-    pick[job] = to;
-}
-
-/* Of all changes that free some of an over-full kind, without over-filling another, the one that
- * loses least for what it frees. */
-static struct change least_loss(const struct num_choose_problem *p,
-                                const struct num_choose_result *r, const uint32_t *pick,
-                                uint32_t kind)
-{
-    struct change best = {NUM_CHOOSE_NONE, NUM_CHOOSE_NONE, INFINITY};
-
-    for (uint32_t m = 0; m < p->job_count; m++) {
-        double have = amount_of(p, pick[m], kind);
-        if (have <= 0)
+    *mix = (struct mix){0};
+    for (uint32_t i = 0; i < columns && i < r->passes && mix->count < MIXED_MAX; i++) {
+        double part = num_lp_value(c->master, i);
+        if (!(part > 1e-9))
             continue;
-        for (size_t o = p->first[m]; o <= p->first[m + 1]; o++) {
-            uint32_t to = o < p->first[m + 1] ? (uint32_t)o : NUM_CHOOSE_NONE;
-            double freed = have - amount_of(p, to, kind);
-            if (freed <= 0 || (to != NUM_CHOOSE_NONE && p->options[to].kind != kind &&
-                               p->options[to].amount > r->left[p->options[to].kind]))
-                continue;
-            double loss = (value_of(p, pick[m]) - value_of(p, to)) / fmin(freed, -r->left[kind]);
-            if (loss < best.score)
-                best = (struct change){m, to, loss};
-        }
+        mix->price[mix->count] = c->asked[i];
+        mix->part[mix->count++] = part;
     }
-    return best;
+    if (mix->count == 0) { /* rounding: the best prices alone */
+        mix->price[mix->count] = r->price;
+        mix->part[mix->count++] = 1;
+    }
 }
 
-/* Of all changes that fit, the one that gains most for what it takes at these prices. */
-static struct change most_gain(const struct num_choose_problem *p,
-                               const struct num_choose_result *r, const uint32_t *pick)
+/* How far what is given would be from the mix, by worth, if this were given. */
+static double distance(const struct num_choose_problem *p, const struct num_choose_result *r,
+                       const struct mix *mix, uint32_t kind, double amount)
 {
-    struct change best = {NUM_CHOOSE_NONE, NUM_CHOOSE_NONE, 0};
-
-    for (uint32_t m = 0; m < p->job_count; m++)
-        for (size_t o = p->first[m]; o < p->first[m + 1]; o++) {
-            const struct num_choose_option *opt = &p->options[o];
-            double gain = (double)opt->value - value_of(p, pick[m]);
-            if (gain <= 0 || opt->amount > r->left[opt->kind] + amount_of(p, pick[m], opt->kind))
-                continue;
-            double taken = r->price[opt->kind] * opt->amount;
-            if (pick[m] != NUM_CHOOSE_NONE)
-                taken -= r->price[p->options[pick[m]].kind] * p->options[pick[m]].amount;
-            double score = gain / fmax(taken, 1e-3 * gain);
-            if (score > best.score)
-                best = (struct change){m, (uint32_t)o, score};
-        }
-    return best;
-}
-
-static uint32_t most_over(const struct num_choose_problem *p, const struct num_choose_result *r)
-{
-    uint32_t over = NUM_CHOOSE_NONE;
+    double far = 0;
 
     for (uint32_t k = 0; k < p->kind_count; k++)
-        if (r->left[k] < 0 && (over == NUM_CHOOSE_NONE || r->left[k] < r->left[over]))
-            over = k;
-    return over;
+        far += (r->price[k] + 1e-9) * fabs(mix->owed[k] - (k == kind ? amount : 0));
+    return far;
 }
 
-static void fit(const struct num_choose_problem *p, struct num_choose_result *r, uint32_t *pick)
+/* One of the answers of a job, so that what is given follows the mix. */
+static void pick_of_mix(struct num_choose *c, const struct num_choose_problem *p,
+                        struct num_choose_result *r, struct mix *mix, uint32_t job)
 {
-    for (int i = 0; i < CHANGES_MAX; i++) {
-        uint32_t over = most_over(p, r);
-        struct change c =
-            over != NUM_CHOOSE_NONE ? least_loss(p, r, pick, over) : most_gain(p, r, pick);
-        r->passes++;
-        if (c.job == NUM_CHOOSE_NONE)
-            return;
-        make(p, r, pick, c.job, c.to);
+    const struct point *answer[MIXED_MAX], *best = NULL;
+    uint32_t kind[MIXED_MAX] = {0}, best_kind = 0;
+    double gain, nearest = INFINITY;
+
+    for (uint32_t i = 0; i < mix->count; i++) {
+        answer[i] = best_of_job(c, job, mix->price[i], &kind[i], &gain);
+        if (answer[i] != NULL)
+            mix->owed[kind[i]] += mix->part[i] * answer[i]->amount;
     }
-}
-
-/* ---- exchanges within a kind ---- */
-
-/* A job takes `more` (or less) of the kind it has. */
-struct exchange {
-    uint32_t job, to;
-    int more;
-    double gain; /* of value */
-};
-
-/* Exchanges that may be made together, those of one job side by side; and the best sums of them. */
-struct exchanges {
-    struct exchange best[SPAN][EACH]; /* by `more`, those least dear at the prices */
-    struct exchange list[SPAN * EACH];
-    uint32_t count;
-    double sum[SPAN * EACH + 1][SPAN];    /* after some of the list: by how much more is taken */
-    int16_t taken[SPAN * EACH + 1][SPAN]; /* which of the list came last; -1: none */
-};
-
-static double dearness(const struct exchange *e, double price)
-{
-    return price * e->more - e->gain;
-}
-
-static void offer(struct exchanges *x, const struct exchange *e, double price)
-{
-    struct exchange *best = x->best[e->more + REACH];
-    int rank = EACH;
-
-    while (rank > 0 && (best[rank - 1].job == NUM_CHOOSE_NONE ||
-                        dearness(e, price) < dearness(&best[rank - 1], price)))
-        rank--;
-    if (rank == EACH)
+    for (uint32_t i = 0; i < mix->count; i++) {
+        double far = distance(p, r, mix, kind[i], answer[i] != NULL ? answer[i]->amount : 0);
+        if (far < nearest)
+            nearest = far, best = answer[i], best_kind = kind[i];
+    }
+    c->pick[job] = best != NULL ? best->option : NUM_CHOOSE_NONE;
+    if (best == NULL)
         return;
-    memmove(best + rank + 1, best + rank, (size_t)(EACH - 1 - rank) * sizeof *best);
-    best[rank] = *e;
+    mix->owed[best_kind] -= best->amount;
+    r->left[best_kind] -= best->amount;
+    r->value += (double)best->value;
 }
 
-static void collect(struct exchanges *x, const struct num_choose_problem *p, const uint32_t *pick,
-                    uint32_t kind, double price)
+static void pick_all(struct num_choose *c, const struct num_choose_problem *p,
+                     struct num_choose_result *r)
 {
-    for (int i = 0; i < SPAN; i++)
-        for (int e = 0; e < EACH; e++)
-            x->best[i][e].job = NUM_CHOOSE_NONE;
-    for (uint32_t m = 0; m < p->job_count; m++) {
-        double have = amount_of(p, pick[m], kind);
-        if (pick[m] != NUM_CHOOSE_NONE && have <= 0)
-            continue; /* it is on another kind */
-        for (size_t o = p->first[m]; o <= p->first[m + 1]; o++) {
-            uint32_t to = o < p->first[m + 1] ? (uint32_t)o : NUM_CHOOSE_NONE;
-            double more = amount_of(p, to, kind) - have;
-            if ((to != NUM_CHOOSE_NONE && p->options[to].kind != kind) || more == 0 ||
-                fabs(more) > REACH)
-                continue;
-            offer(x, &(struct exchange){m, to, (int)more, value_of(p, to) - value_of(p, pick[m])},
-                  price);
-        }
-    }
+    struct mix mix;
+
+    read_mix(c, r, &mix);
+    memcpy(r->left, p->capacity, p->kind_count * sizeof *r->left);
+    for (uint32_t m = 0; m < p->job_count; m++)
+        pick_of_mix(c, p, r, &mix, m);
+    r->passes += mix.count;
 }
 
-static int by_job(const void *a, const void *b)
-{
-    const struct exchange *x = a, *y = b;
-
-    if (x->job != y->job)
-        return x->job < y->job ? -1 : 1;
-    return (x->more > y->more) - (x->more < y->more);
-}
-
-static void list_exchanges(struct exchanges *x)
-{
-    x->count = 0;
-    for (int i = 0; i < SPAN; i++)
-        for (int e = 0; e < EACH; e++)
-            if (x->best[i][e].job != NUM_CHOOSE_NONE)
-                x->list[x->count++] = x->best[i][e];
-    qsort(x->list, x->count, sizeof *x->list, by_job);
-}
-
-/* sum[j] after the exchanges of the first j of the list, of which each job makes one at most. */
-static void add_up(struct exchanges *x)
-{
-    for (int t = 0; t < SPAN; t++)
-        x->sum[0][t] = t == REACH ? 0 : -INFINITY;
-    for (uint32_t j = 0, before = 0; j < x->count; j++) {
-        const struct exchange *e = &x->list[j];
-        if (j > 0 && e->job != x->list[j - 1].job)
-            before = j;
-        for (int t = 0; t < SPAN; t++) {
-            int from = t - e->more;
-            double with = from >= 0 && from < SPAN ? x->sum[before][from] + e->gain : -INFINITY;
-            x->sum[j + 1][t] = fmax(x->sum[j][t], with);
-            x->taken[j + 1][t] = (int16_t)(with > x->sum[j][t] ? (int)before : -1);
-        }
-    }
-}
-
-/* Makes the exchanges that gain most and fit into what is left; whether there were any. */
-static bool exchange(const struct num_choose_problem *p, struct num_choose_result *r,
-                     uint32_t *pick, uint32_t kind, struct exchanges *x)
-{
-    int best = REACH, room = (int)fmin(r->left[kind], REACH);
-
-    collect(x, p, pick, kind, r->price[kind]);
-    list_exchanges(x);
-    add_up(x);
-    for (int t = 0; t <= REACH + room; t++)
-        if (x->sum[x->count][t] > x->sum[x->count][best])
-            best = t;
-    if (!(x->sum[x->count][best] > 1e-9 * fabs(r->value)))
-        return false;
-    for (uint32_t j = x->count; j > 0;) {
-        int before = x->taken[j][best];
-        if (before < 0) {
-            j--;
-            continue;
-        }
-        make(p, r, pick, x->list[j - 1].job, x->list[j - 1].to);
-        best -= x->list[j - 1].more;
-        j = (uint32_t)before;
-    }
-    return true;
-}
-
-static void improve(const struct num_choose_problem *p, struct num_choose_result *r, uint32_t *pick,
-                    struct exchanges *x)
-{
-    for (int round = 0; round < ROUNDS_MAX; round++) {
-        bool any = false;
-        for (uint32_t k = 0; k < p->kind_count && r->bound - r->value > p->gap / 4 * r->bound;
-             k++) {
-            any |= exchange(p, r, pick, k, x);
-            r->passes++;
-        }
-        if (!any)
-            return;
-        fit(p, r, pick);
-    }
-}
+/* ---- the solver ---- */
 
 shoal_status num_choose_new(const struct base_alloc *alloc, struct num_choose **out)
 {
@@ -447,41 +428,51 @@ void num_choose_free(struct num_choose *c)
 {
     if (c == NULL)
         return;
+    num_lp_free(c->master);
     base_free(c->alloc, c->pick);
+    base_free(c->alloc, c->order);
+    base_free(c->alloc, c->points);
+    base_free(c->alloc, c->hulls);
+    base_free(c->alloc, c->hulls_of);
+    base_free(c->alloc, c->moves);
     base_free(c->alloc, c->exchanges);
     base_free(c->alloc, c);
+}
+
+/* Nobody gets anything: there are no options. */
+static void choose_nothing(const struct num_choose *c, const struct num_choose_problem *p,
+                           struct num_choose_result *r)
+{
+    for (uint32_t m = 0; m < p->job_count; m++)
+        c->pick[m] = NUM_CHOOSE_NONE;
+    memcpy(r->left, p->capacity, p->kind_count * sizeof *r->left);
 }
 
 shoal_status num_choose_solve(struct num_choose *c, const struct num_choose_problem *p,
                               struct num_choose_result *out)
 {
     struct num_choose_result r = {0};
+    shoal_status st = SHOAL_OK;
 
-    if (!sound(p))
+    if (!sound_kinds(p))
         return SHOAL_E_INVAL;
     if (base_reserve(c->alloc, (void **)&c->pick, &c->pick_cap, p->job_count + 1,
                      sizeof *c->pick) != 0)
         return SHOAL_E_NOMEM;
     if (p->job_count == 0 || p->first[p->job_count] == p->first[0]) {
-        for (uint32_t m = 0; m < p->job_count; m++)
-            c->pick[m] = NUM_CHOOSE_NONE;
-        memcpy(r.left, p->capacity, sizeof r.left);
-        r.pick = c->pick;
-        *out = r;
-        return SHOAL_OK;
+        choose_nothing(c, p, &r);
+    } else {
+        st = prepare(c, p);
+        if (st == SHOAL_OK)
+            st = find_prices(c, p, &r);
+        if (st != SHOAL_OK)
+            return st;
+        pick_all(c, p, &r);
+        choose_fit(p, &r, c->pick, c->moves, c->exchanges);
+        r.bound = fmax(r.bound, r.value); /* rounding */
+        memcpy(c->price, r.price, sizeof r.price);
+        c->kinds = p->kind_count;
     }
-    shoal_status st = find_prices(c, p, &r);
-    if (st != SHOAL_OK)
-        return st;
-    memcpy(r.price, c->price, sizeof r.price);
-    struct answer a = ask(p, r.price, c->pick);
-    r.passes++;
-    r.value = a.value;
-    for (uint32_t k = 0; k < p->kind_count; k++)
-        r.left[k] = p->capacity[k] - a.used[k];
-    fit(p, &r, c->pick);
-    improve(p, &r, c->pick, c->exchanges);
-    r.bound = fmax(r.bound, r.value); /* rounding */
     r.pick = c->pick;
     *out = r;
     return SHOAL_OK;

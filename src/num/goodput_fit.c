@@ -11,7 +11,7 @@
  *
  * The way: quasi-Newton (BFGS) in the logarithms of six parameters and in overlap, projected on their
  * bounds, from two starts that differ in overlap. rmse has a kink where a fit is perfect; 1e-5 inside
- * its root rounds it off. Some 30 evaluations of a few dozen samples each.
+ * its root rounds it off. Some 30 evaluations, a hundred where the model explains all samples.
  *
  * Tests: tests/unit/num/test_goodput.c. */
 #include "shoal/goodput.h"
@@ -41,38 +41,31 @@ struct point {
     double d_pass[N], d_step[N];
 };
 
-static double value_of(double x)
-{
-    return exp(x);
-}
-
-static struct point predict(const double *x, const struct shoal_goodput_sample *s)
+/* `v` are the six times that x has the logarithms of. */
+static struct point predict(const double *v, double overlap, const struct shoal_goodput_sample *s)
 {
     struct point p = {0};
-    double grad = value_of(x[GRAD]), each = value_of(x[GRAD_EACH]) * s->local, pass = grad + each;
-    double log_pass = log(pass);
+    double each = v[GRAD_EACH] * s->local, pass = v[GRAD] + each;
     int base = s->machines > 1 ? NODE : LOCAL;
 
-    p.pass = log_pass - log(s->pass_s);
-    p.d_pass[GRAD] = grad / pass;
+    p.pass = log(pass / s->pass_s);
+    p.step = log(pass / s->step_s);
+    p.d_pass[GRAD] = v[GRAD] / pass;
     p.d_pass[GRAD_EACH] = each / pass;
     if (s->replicas == 1) {
-        p.step = log_pass - log(s->step_s);
         memcpy(p.d_step, p.d_pass, sizeof p.d_step);
         return p;
     }
-    double first = value_of(x[base]);
-    double more = s->replicas > 2 ? value_of(x[base + 1]) * (s->replicas - 2) : 0;
-    double log_sync = log(first + more), g = x[OVERLAP];
-    double most = fmax(log_pass, log_sync);
-    double a = exp(g * (log_pass - most)), b = exp(g * (log_sync - most)), share = a / (a + b);
-    double log_step = most + log(a + b) / g;
-    p.step = log_step - log(s->step_s);
+    /* step = pass (1 + (sync / pass)^overlap)^(1 / overlap) */
+    double first = v[base], more = s->replicas > 2 ? v[base + 1] * (s->replicas - 2) : 0;
+    double longer = log((first + more) / pass), power = exp(overlap * longer);
+    double share = 1 / (1 + power), added = log1p(power) / overlap;
+    p.step += added;
     p.d_step[GRAD] = share * p.d_pass[GRAD];
     p.d_step[GRAD_EACH] = share * p.d_pass[GRAD_EACH];
     p.d_step[base] = (1 - share) * first / (first + more);
     p.d_step[base + 1] = (1 - share) * more / (first + more);
-    p.d_step[OVERLAP] = (share * log_pass + (1 - share) * log_sync - log_step) / g;
+    p.d_step[OVERLAP] = ((1 - share) * longer - added) / overlap;
     return p;
 }
 
@@ -88,16 +81,18 @@ static double each_cost(const double *x, int first, double *slope)
 
 static double objective(const struct fit *fit, const double *x, double *slope)
 {
-    double squares[2] = {0, 0}, d[2][N] = {{0}}, n = (double)fit->count, sum = 0;
+    double squares[2] = {0, 0}, d[2][N] = {{0}}, n = (double)fit->count, sum = 0, v[OVERLAP];
 
+    for (int k = 0; k < OVERLAP; k++)
+        v[k] = exp(x[k]);
     for (size_t i = 0; i < fit->count; i++) {
-        struct point p = predict(x, &fit->samples[i]);
+        struct point p = predict(v, x[OVERLAP], &fit->samples[i]);
         squares[0] += p.pass * p.pass / n;
         squares[1] += p.step * p.step / n;
-        for (int k = 0; k < N; k++) {
-            d[0][k] += p.pass * p.d_pass[k] / n;
+        d[0][GRAD] += p.pass * p.d_pass[GRAD] / n;
+        d[0][GRAD_EACH] += p.pass * p.d_pass[GRAD_EACH] / n;
+        for (int k = 0; k < N; k++)
             d[1][k] += p.step * p.d_step[k] / n;
-        }
     }
     memset(slope, 0, N * sizeof *slope);
     for (int e = 0; e < 2; e++) {
@@ -325,7 +320,7 @@ shoal_status shoal_goodput_fit(const struct shoal_goodput_sample *samples, size_
     }
     double v[N];
     for (int k = 0; k < N; k++)
-        v[k] = k < OVERLAP ? value_of(best.x[k]) : best.x[k];
+        v[k] = k < OVERLAP ? exp(best.x[k]) : best.x[k];
     if (!seen.machines) {
         v[NODE] = fmax(v[NODE], FARTHER * v[LOCAL]);
         v[NODE_EACH] = fmax(v[NODE_EACH], FARTHER * v[LOCAL_EACH]);

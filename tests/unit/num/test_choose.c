@@ -128,6 +128,32 @@ static void with_hundreds_of_jobs_the_gap_is_below_a_thousandth(void **state)
     num_choose_free(c);
 }
 
+/* All answer alike, so that at the best prices all change kind at once. */
+static void equal_jobs_are_divided_as_the_capacities_say(void **state)
+{
+    static struct world w;
+    struct num_choose *c;
+    struct num_choose_result r;
+
+    (void)state;
+    w.p = (struct num_choose_problem){.kind_count = 3,
+                                      .capacity = {901, 700, 400},
+                                      .job_count = 600,
+                                      .first = w.first,
+                                      .options = w.options,
+                                      .gap = 1e-3};
+    for (size_t o = 0; o < 600 * 12; o++) {
+        uint32_t k = (uint32_t)(o % 12 / 4), g = (uint32_t)(1 + o % 4);
+        w.options[o] = (struct num_choose_option){(float)((1 + k) * pow(g, 0.7)), g, k};
+        w.first[o / 12 + 1] = o + 1;
+    }
+    assert_int_equal(num_choose_new(&base_alloc_libc, &c), SHOAL_OK);
+    assert_int_equal(num_choose_solve(c, &w.p, &r), SHOAL_OK);
+    check_choice(&w.p, &r);
+    assert_true(r.bound - r.value <= 1e-3 * r.bound);
+    num_choose_free(c);
+}
+
 static void room_for_all_gives_all_their_best(void **state)
 {
     static struct world w;
@@ -230,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_choice_fits_and_the_bound_is_one),
         cmocka_unit_test(with_hundreds_of_jobs_the_gap_is_below_a_thousandth),
+        cmocka_unit_test(equal_jobs_are_divided_as_the_capacities_say),
         cmocka_unit_test(room_for_all_gives_all_their_best),
         cmocka_unit_test(nothing_to_choose_is_no_trouble),
         cmocka_unit_test(numbers_out_of_range_are_refused),
