@@ -43,6 +43,8 @@ static shoal_status generate(shoal_env *env, uint64_t jobs, struct sim_trace **o
                               .deadline_s = INFINITY,
                               .gpus = row.gpus,
                               .model = SIM_NONE,
+                              .app = SIM_NONE,
+                              .score = NAN,
                               .slo = NAN,
                               .work = SIM_WORK_DURATION};
         st = sim_names_add(&(*out)->groups, row.group, strlen(row.group), &job.group);

@@ -44,11 +44,13 @@ typedef struct shoal_sim_opts {
     /* Decisions also when a job comes or ends and when a node fails or is back, at once but never
      * two within this time; at most round_s. 0: at rounds only; 0 */
     double react_s;
+    double
+        halving; /* at each rung of a sweep with scores the best 1 in so many go on; 0: all do; 0 */
 } shoal_sim_opts;
 
-#define SHOAL_SIM_OPTS_INIT                                                        \
-    {                                                                              \
-        sizeof(shoal_sim_opts), NULL, 0, "16x4:t4", NULL, 60, 30, 0, 0, 7200, 1, 0 \
+#define SHOAL_SIM_OPTS_INIT                                                           \
+    {                                                                                 \
+        sizeof(shoal_sim_opts), NULL, 0, "16x4:t4", NULL, 60, 30, 0, 0, 7200, 1, 0, 0 \
     }
 
 typedef struct shoal_sim_result {
@@ -69,12 +71,14 @@ typedef struct shoal_sim_result {
     uint64_t solves;   /* decisions at which the policy solved for shares */
     /* Jobs with a deadline, without the rejected ones, and those that did not finish by it. */
     uint64_t deadlines, missed;
+    uint64_t stopped; /* by the halving of their sweep */
+    double node_h; /* node-hours that the policy wanted; of all nodes up, where it says nothing */
 } shoal_sim_result;
 
 #define SHOAL_SIM_RESULT_INIT                                                                    \
     {                                                                                            \
         sizeof(shoal_sim_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0                                                                                 \
+            0, 0, 0, 0                                                                           \
     }
 
 typedef struct shoal_sim_job {

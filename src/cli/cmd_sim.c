@@ -24,15 +24,17 @@
 
 enum { RUNS_MAX = 32, KNOBS_MAX = 128, TEXT_MAX = 64 << 20 };
 
+#define WORK_ERROR_MAX 10.0 /* nothing is told */
+
 static const char default_cluster[] = "16x4:t4";
 
 struct values {
     const char *cluster, *policy, *profiles, *report, *job, *events;
     uint32_t format;
     double round_s, react_s, restart_s, lease_s, node_mtbf_s, node_repair_s, checkpoint_s;
-    double interference;
+    double interference, report_noise, work_error, halving;
     bool job_failures;
-    uint64_t seed, threads;
+    uint64_t seed, threads, report_bad;
     struct base_opt_list sets;
 };
 
@@ -262,6 +264,10 @@ static void prepare_run(struct work *w, struct one_run *run)
     run->opts.restart_s = v->restart_s;
     run->opts.lease_s = v->lease_s;
     run->opts.interference = v->interference;
+    run->opts.report_noise = v->report_noise;
+    run->opts.report_bad = (uint32_t)v->report_bad;
+    run->opts.work_error = v->work_error < WORK_ERROR_MAX ? v->work_error : (double)INFINITY;
+    run->opts.halving = v->halving;
     run->opts.node_mtbf_s = v->node_mtbf_s;
     run->opts.node_repair_s = v->node_repair_s;
     run->opts.job_failures = v->job_failures;
@@ -364,6 +370,12 @@ static void print_notes(const struct work *w)
                  "%llu of %llu job%s can never run on this cluster and %s left out",
                  (unsigned long long)m->rejected, (unsigned long long)m->jobs,
                  m->jobs == 1 ? "" : "s", m->rejected == 1 ? "was" : "were");
+    if (m->stopped > 0)
+        base_log(log, BASE_LOG_INFO, "%llu of %llu jobs were stopped at a rung of their sweep",
+                 (unsigned long long)m->stopped, (unsigned long long)m->jobs);
+    else if (w->v->halving > 0)
+        base_log(log, BASE_LOG_WARN,
+                 "--halving stopped nobody: it needs jobs of one app that all have a score");
     note_failed(w);
     cli_sim_note_unproven(w->cx, w->results, w->run_count);
     if (isnan(m->cost_usd))
@@ -537,7 +549,7 @@ static const struct base_opt rows[] = {
      .letter = 'p',
      .type = BASE_OPT_STR,
      .meta = "NAME",
-     .fallback = "fifo,srtf,las,tiresias",
+     .fallback = "shoal,fifo,srtf,las,tiresias",
      .complete = "policy",
      .help = "policies to compare, with commas; knobs after colons: fifo,fifo:backfill=easy; see "
              "'shoal policy list'",
@@ -603,6 +615,38 @@ static const struct base_opt rows[] = {
      .max = 0.99,
      .help = "speed lost by jobs that span nodes and meet another such job on one",
      .offset = offsetof(struct values, interference)},
+    {.name = "report-noise",
+     .type = BASE_OPT_F64,
+     .meta = "SHARE",
+     .fallback = "0",
+     .min = 0,
+     .max = 0.99,
+     .help = "times and gradients that adapting jobs report are wrong by up to this share",
+     .offset = offsetof(struct values, report_noise)},
+    {.name = "report-bad",
+     .type = BASE_OPT_U64,
+     .meta = "N",
+     .fallback = "0",
+     .min = 0,
+     .max = UINT32_MAX,
+     .help = "one job in N reports nonsense; 0: none",
+     .offset = offsetof(struct values, report_bad)},
+    {.name = "work-error",
+     .type = BASE_OPT_F64,
+     .meta = "SIGMA",
+     .fallback = "0",
+     .min = 0,
+     .max = WORK_ERROR_MAX,
+     .help = "what is told of a job's work is wrong by exp(SIGMA z), z normal; 10: nothing is told",
+     .offset = offsetof(struct values, work_error)},
+    {.name = "halving",
+     .type = BASE_OPT_F64,
+     .meta = "ETA",
+     .fallback = "0",
+     .min = 0,
+     .max = 1000,
+     .help = "at each rung of a sweep with scores the best 1 in ETA jobs go on; 0: all do",
+     .offset = offsetof(struct values, halving)},
     {.name = "node-mtbf",
      .type = BASE_OPT_DURATION,
      .meta = "TIME",

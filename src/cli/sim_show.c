@@ -70,6 +70,7 @@ static void json_result(const struct sim_result *r, uint64_t seed, struct base_b
         {"finished", (double)m->finished},
         {"failed", (double)m->failed},
         {"rejected", (double)m->rejected},
+        {"stopped", (double)m->stopped},
         {"avg_wait_s", m->avg_wait_s},
         {"restarts", (double)m->restarts},
         {"lost_gpu_s", m->lost_gpu_s},
@@ -80,6 +81,7 @@ static void json_result(const struct sim_result *r, uint64_t seed, struct base_b
         {"solves", (double)m->solves},
         {"deadlines", (double)m->deadlines},
         {"missed", (double)m->missed},
+        {"node_h", m->node_h},
     };
 
     base_buf_puts(out, "{\"v\":1,\"policy\":");
@@ -286,7 +288,7 @@ void cli_sim_note_unproven(const struct cli_context *cx, const struct sim_result
         const struct sim_metrics *m = &results[i]->metrics;
         if (m->unproven > 0)
             base_log(&cx->log, BASE_LOG_WARN,
-                     "%s: numerical trouble: the shares of %s of %s rounds are not proven optimal; "
+                     "%s: the decisions of %s of %s rounds are not proven optimal; "
                      "value and bound are up to %.2g apart",
                      results[i]->policy, base_format_count(m->unproven, unproven, sizeof unproven),
                      base_format_count(m->rounds, rounds, sizeof rounds), m->unproven_gap);

@@ -233,6 +233,21 @@ static uint32_t fewest_nodes(const struct sched_kind_books *kb, uint32_t gpus)
     return nodes;
 }
 
+bool sched_books_close(const struct sched_books *books, const struct sched_alloc *alloc,
+                       enum sched_locality level)
+{
+    const struct sched_node *nodes = books->cluster->nodes;
+
+    if (alloc->place_count <= 1 || level == SCHED_LOCALITY_ANYWHERE)
+        return true;
+    if (level == SCHED_LOCALITY_STRICT)
+        return alloc->place_count <= fewest_nodes(&books->kinds[alloc->kind], alloc->gpus);
+    for (uint32_t i = 1; i < alloc->place_count; i++)
+        if (nodes[alloc->places[i].node].rack != nodes[alloc->places[0].node].rack)
+            return false;
+    return true;
+}
+
 static uint32_t take(struct sched_books *books, uint32_t count, uint32_t node, uint32_t gpus)
 {
     books->places[count] = (struct sched_place){.node = node, .gpus = gpus};

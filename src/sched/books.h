@@ -48,6 +48,9 @@ void sched_books_fini(struct sched_books *books);
 /* Every GPU of every live node is free. */
 void sched_books_begin(struct sched_books *books, const struct sched_snapshot *snap);
 
+/* Are these places as close together as asked for? */
+bool sched_books_close(const struct sched_books *books, const struct sched_alloc *alloc,
+                       enum sched_locality level);
 /* May these places be taken as they are? */
 bool sched_books_fit(const struct sched_books *books, const struct sched_alloc *alloc);
 void sched_books_take(struct sched_books *books, const struct sched_alloc *alloc);
@@ -55,9 +58,9 @@ void sched_books_give(struct sched_books *books, const struct sched_alloc *alloc
 
 /* Finds and takes places for a gang on one kind; *out points to books->places until the next call.
  * One node if any has enough; otherwise nodes from the emptiest down, which uses the fewest, the
- * last piece going to the tightest node that holds it (SCHED_FIT_PACK, where neither a rack nor `exclusive` narrows the choice). Asked for one rack, the
- * rack that needs the fewest nodes wins. False, and nothing is taken, when it does not fit so close
- * together. */
+ * last piece going to the tightest node that holds it (SCHED_FIT_PACK, where neither a rack nor
+ * `exclusive` narrows the choice). Asked for one rack, the rack that needs the fewest nodes wins.
+ * False, and nothing is taken, when it does not fit so close together. */
 bool sched_books_find(struct sched_books *books, uint32_t kind, uint32_t gpus,
                       enum sched_locality level, enum sched_fit fit, struct sched_alloc *out);
 

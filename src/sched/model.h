@@ -42,6 +42,17 @@ struct sched_model {
     uint32_t batch;   /* total batch wanted; 0: the model's own */
 };
 
+/* What a job would measure of itself, and what limits it. */
+struct sched_observed {
+    double pass_s, step_s; /* of a pass; of a step of one pass with its synchronisation */
+    double grad_sqr, grad_var;
+};
+struct sched_limits {
+    uint32_t batch_initial, batch_max, local_min, gpus_max;
+    uint32_t local_max[SCHED_KINDS_MAX];
+    uint32_t kind_gpus_max[SCHED_KINDS_MAX]; /* of that kind; 0: as gpus_max */
+};
+
 struct sched_model_ops {
     const char *name;
     /* Finish times of stretches of constant rate are rounded to this; 0: not rounded. Profiled jobs
@@ -55,6 +66,10 @@ struct sched_model_ops {
     /* Progress per step at `progress`, and the progress at which it may change (at most work). */
     double (*progress_per_step)(const struct sched_model *m, const struct sched_alloc *a,
                                 struct sched_batch batch, double progress, double *out_until);
+    /* Of jobs that can adapt; NULL: they cannot. */
+    void (*limits)(const struct sched_model *m, struct sched_limits *out);
+    bool (*observe)(const struct sched_model *m, const struct sched_alloc *a,
+                    struct sched_batch batch, double progress, struct sched_observed *out);
 };
 
 /* Runs at its own speed wherever it is placed: progress is seconds. */

@@ -240,14 +240,12 @@ static uint32_t epoch_of(const struct sched_profile *p, double progress)
     return lo;
 }
 
-static double progress_per_step(const struct sched_model *m, const struct sched_alloc *a,
-                                struct sched_batch batch, double progress, double *out_until)
+/* Gradient statistics in an epoch with this total batch. */
+static void grad_stats(const struct sched_profile *p, uint32_t epoch, double total, double *out_sqr,
+                       double *out_var)
 {
-    const struct sched_profile *p = m->data;
-    uint32_t epoch = epoch_of(p, progress), lo = 0, hi = p->validated_count - 1;
-    double total = (double)a->gpus * batch.local * batch.passes, scale = total / p->batch_initial;
+    uint32_t lo = 0, hi = p->validated_count - 1;
 
-    *out_until = p->progress_end[epoch];
     while (lo + 1 < p->validated_count && p->validated[lo + 1] <= total)
         lo++;
     while (hi > 0 && p->validated[hi - 1] >= total)
@@ -261,7 +259,52 @@ static double progress_per_step(const struct sched_model *m, const struct sched_
         q = ((total - blo) * q1 + (bhi - total) * q) / (bhi - blo);
         v = ((total - blo) * v1 + (bhi - total) * v) / (bhi - blo);
     }
+    *out_sqr = q;
+    *out_var = v;
+}
+
+static double progress_per_step(const struct sched_model *m, const struct sched_alloc *a,
+                                struct sched_batch batch, double progress, double *out_until)
+{
+    const struct sched_profile *p = m->data;
+    uint32_t epoch = epoch_of(p, progress);
+    double total = (double)a->gpus * batch.local * batch.passes, scale = total / p->batch_initial;
+    double q, v;
+
+    *out_until = p->progress_end[epoch];
+    grad_stats(p, epoch, total, &q, &v);
     return (v + q) / (v / scale + q);
+}
+
+static void limits(const struct sched_model *m, struct sched_limits *out)
+{
+    const struct sched_profile *p = m->data;
+
+    *out = (struct sched_limits){.batch_initial = p->batch_initial,
+                                 .batch_max = p->batch_max,
+                                 .local_min = p->local_min,
+                                 .gpus_max = p->gpus_max};
+    for (uint32_t k = 0; k < SCHED_KINDS_MAX; k++) {
+        const struct sched_profile_kind *kind = &p->kinds[k];
+        out->local_max[k] = kind->local_max;
+        if (kind->column_count > 0)
+            out->kind_gpus_max[k] = kind->columns[kind->column_count - 1].gpus; /* sorted by them */
+    }
+}
+
+static bool observe(const struct sched_model *m, const struct sched_alloc *a,
+                    struct sched_batch batch, double progress, struct sched_observed *out)
+{
+    const struct sched_profile *p = m->data;
+    double step, sync, total = (double)a->gpus * batch.local * batch.passes;
+
+    if (!sched_profile_step(&p->kinds[a->kind], a->places, a->place_count, batch.local, &step,
+                            &sync))
+        return false;
+    /* between measured batches the line through them may leave synchronisation below nothing */
+    *out = (struct sched_observed){.pass_s = step - fmax(sync, 0), .step_s = step};
+    grad_stats(p, epoch_of(p, progress), total, &out->grad_sqr, &out->grad_var);
+    return true;
 }
 
 static const struct sched_model_ops profile_ops = {
@@ -270,6 +313,8 @@ static const struct sched_model_ops profile_ops = {
     .choose_batch = choose_batch,
     .time_per_step = time_per_step,
     .progress_per_step = progress_per_step,
+    .limits = limits,
+    .observe = observe,
 };
 
 struct sched_model sched_model_profile(const struct sched_profile *profile, uint32_t batch)

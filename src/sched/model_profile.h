@@ -23,12 +23,13 @@ struct sched_profile_kind {
     uint32_t placement_count;
     const struct sched_profile_column *columns; /* sorted by (gpus, nodes) */
     uint32_t column_count;
-    uint32_t local_max, nodes_max;
+    uint32_t local_min, local_max, nodes_max;
 };
 
 struct sched_profile {
     const char *name;
     uint32_t batch_initial, batch_max;
+    uint32_t local_min, gpus_max; /* smallest batch and most GPUs that were measured */
     uint32_t epochs;
     const double *progress_end; /* (epochs): progress at the end of each */
     uint32_t validated_count;

@@ -32,8 +32,9 @@ struct sched_plan {
     const char *price_unit;
     bool priced, price_next;
     bool for_less; /* upgrades must not cost more */
-    bool solved, unproven;
+    bool solved, unproven, sized;
     double gap;
+    uint32_t nodes; /* wanted, when sized */
 };
 
 static const char *const locality_names[] = {"anywhere", "rack", "strict", NULL};
@@ -133,7 +134,7 @@ shoal_status sched_plan_begin(struct sched_plan *plan, const struct sched_snapsh
     plan->behind = SCHED_JOB_NONE;
     plan->status = SHOAL_OK;
     plan->wanted = NULL;
-    plan->priced = plan->solved = plan->unproven = plan->for_less = false;
+    plan->priced = plan->solved = plan->unproven = plan->for_less = plan->sized = false;
     base_arena_clear(&plan->arena);
     sched_books_begin(&plan->books, snap);
     return SHOAL_OK;
@@ -141,11 +142,12 @@ shoal_status sched_plan_begin(struct sched_plan *plan, const struct sched_snapsh
 
 /* ---- granting ---- */
 
-static void grant(struct sched_plan *plan, size_t job, const struct sched_alloc *alloc, bool kept)
+static void grant(struct sched_plan *plan, size_t job, const struct sched_alloc *alloc, bool kept,
+                  bool adapted)
 {
     shoal_assert(plan->grant_of[job] == 0 && plan->grant_count < plan->grant_cap);
-    plan->grants[plan->grant_count] =
-        (struct sched_grant){.alloc = *alloc, .partner = SCHED_JOB_NONE, .kept = kept};
+    plan->grants[plan->grant_count] = (struct sched_grant){
+        .alloc = *alloc, .partner = SCHED_JOB_NONE, .kept = kept, .adapted = adapted};
     plan->grant_of[job] = (uint32_t)++plan->grant_count;
 }
 
@@ -181,7 +183,7 @@ bool sched_plan_keep(struct sched_plan *plan, size_t job)
         !sched_books_fit(&plan->books, a))
         return false;
     sched_books_take(&plan->books, a);
-    grant(plan, job, a, true);
+    grant(plan, job, a, true, false);
     return true;
 }
 
@@ -218,14 +220,11 @@ static enum sched_locality level_of(const struct sched_plan *plan, const struct 
     return (enum sched_locality)level;
 }
 
-static bool place_on(struct sched_plan *plan, size_t job, uint32_t kind, enum sched_fit fit)
+/* Places that were taken become the job's. */
+static bool grant_taken(struct sched_plan *plan, size_t job, struct sched_alloc a, bool adapted)
 {
-    const struct sched_job *j = plan->snap->jobs[job];
-    struct sched_alloc a;
-
-    if (!sched_books_find(&plan->books, kind, j->gpus, level_of(plan, j), fit, &a))
-        return false;
     struct sched_place *places = base_arena_alloc(&plan->arena, a.place_count * sizeof *places);
+
     if (places == NULL) {
         plan->status = SHOAL_E_NOMEM;
         sched_books_give(&plan->books, &a);
@@ -233,8 +232,42 @@ static bool place_on(struct sched_plan *plan, size_t job, uint32_t kind, enum sc
     }
     memcpy(places, a.places, a.place_count * sizeof *places);
     a.places = places;
-    grant(plan, job, &a, false);
+    grant(plan, job, &a, false, adapted);
     return true;
+}
+
+static bool place_on(struct sched_plan *plan, size_t job, uint32_t kind, enum sched_fit fit)
+{
+    const struct sched_job *j = plan->snap->jobs[job];
+    struct sched_alloc a;
+
+    return sched_books_find(&plan->books, kind, j->gpus, level_of(plan, j), fit, &a) &&
+           grant_taken(plan, job, a, false);
+}
+
+bool sched_plan_place_as(struct sched_plan *plan, size_t job, uint32_t kind, uint32_t gpus,
+                         enum sched_fit fit)
+{
+    const struct sched_job *j = plan->snap->jobs[job];
+    struct sched_alloc a;
+
+    shoal_assert(j->adapt != NULL);
+    return plan->grant_of[job] == 0 && (j->kinds >> kind & 1) != 0 &&
+           sched_books_find(&plan->books, kind, gpus, level_of(plan, j), fit, &a) &&
+           grant_taken(plan, job, a, true);
+}
+
+bool sched_plan_place_at(struct sched_plan *plan, size_t job, const struct sched_alloc *alloc)
+{
+    const struct sched_job *j = plan->snap->jobs[job];
+
+    shoal_assert(j->adapt != NULL || alloc->gpus == j->gpus);
+    if (plan->grant_of[job] != 0 || (j->kinds >> alloc->kind & 1) == 0 ||
+        !sched_books_close(&plan->books, alloc, level_of(plan, j)) ||
+        !sched_books_fit(&plan->books, alloc))
+        return false;
+    sched_books_take(&plan->books, alloc);
+    return grant_taken(plan, job, *alloc, j->adapt != NULL);
 }
 
 bool sched_plan_place(struct sched_plan *plan, size_t job, int kind, enum sched_fit fit)
@@ -478,6 +511,26 @@ const char *sched_plan_price_unit(const struct sched_plan *plan, bool *out_next)
 const float *sched_plan_wanted(const struct sched_plan *plan)
 {
     return plan->wanted;
+}
+
+void sched_plan_set_nodes(struct sched_plan *plan, uint32_t nodes)
+{
+    plan->nodes = nodes;
+    plan->sized = true;
+}
+
+bool sched_plan_nodes(const struct sched_plan *plan, uint32_t *out_nodes)
+{
+    uint32_t used = 0, up = 0;
+
+    if (!plan->sized)
+        return false;
+    for (uint32_t n = 0; n < plan->cluster->node_count; n++) {
+        up += plan->snap->node_up[n];
+        used += plan->snap->node_up[n] && plan->books.node_free[n] < plan->cluster->nodes[n].gpus;
+    }
+    *out_nodes = plan->nodes < used ? used : plan->nodes > up ? up : plan->nodes;
+    return true;
 }
 
 struct base_arena *sched_plan_arena(struct sched_plan *plan)

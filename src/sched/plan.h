@@ -36,6 +36,7 @@ struct sched_grant {
     struct sched_alloc alloc;
     uint32_t partner; /* job index sharing the same GPUs, or SCHED_JOB_NONE */
     bool kept;        /* same places as before: no restart */
+    bool adapted;     /* of a size the policy chose, and so is the batch; when kept: as before */
 };
 
 struct sched_plan;
@@ -56,6 +57,13 @@ bool sched_plan_keep_shared(struct sched_plan *plan, size_t job);
 /* Finds places for the whole gang. False, with the reason recorded, when it does not fit under the
  * rules. `kind` is an index or SCHED_KIND_BEST. */
 bool sched_plan_place(struct sched_plan *plan, size_t job, int kind, enum sched_fit fit);
+/* As many GPUs as the policy says, of one kind, for a job that adapts. */
+bool sched_plan_place_as(struct sched_plan *plan, size_t job, uint32_t kind, uint32_t gpus,
+                         enum sched_fit fit);
+/* The same on given places, which are copied: nodes increasing, all of the allocation's kind; also for
+ * a job that does not adapt, as many GPUs as it asks for. False where they are not free, not up, or
+ * the rules of placement forbid them. */
+bool sched_plan_place_at(struct sched_plan *plan, size_t job, const struct sched_alloc *alloc);
 /* `job` shares all the GPUs of `with`, which was kept or placed and shares with nobody; equal gang
  * sizes, and under `exclusive` only on one node. */
 bool sched_plan_share(struct sched_plan *plan, size_t job, size_t with);
@@ -97,9 +105,9 @@ float *sched_plan_want(struct sched_plan *plan);
 /* This decision solved for shares anew, it did not go on with those of an earlier one. */
 void sched_plan_set_solved(struct sched_plan *plan);
 bool sched_plan_solved(const struct sched_plan *plan);
-/* The shares that this decision solved for are not proven optimal, as rounding got the better of the
- * solver: value and bound are `gap` apart, relative, INFINITY when nothing is proven. Said once, at the
- * decision that solved; drivers report it. */
+/* What this decision solved for is not proven optimal: value and bound are `gap` apart, relative,
+ * INFINITY when nothing is proven, as rounding got the better of the solver or a choice is not exact.
+ * Said once, at the decision that solved; drivers report it. */
 void sched_plan_set_unproven(struct sched_plan *plan, double gap);
 /* Whether that was said; *out_gap (optional) changes only then. */
 bool sched_plan_unproven(const struct sched_plan *plan, double *out_gap);
@@ -107,6 +115,12 @@ bool sched_plan_unproven(const struct sched_plan *plan, double *out_gap);
 const double *sched_plan_prices(const struct sched_plan *plan);
 const char *sched_plan_price_unit(const struct sched_plan *plan, bool *out_next);
 const float *sched_plan_wanted(const struct sched_plan *plan);
+/* A policy that sizes the cluster says how many nodes it wants from now on; never below what it gave
+ * away, and at most those that are up: what is said is brought between the two when it is read. Not
+ * said: all that are up. */
+void sched_plan_set_nodes(struct sched_plan *plan, uint32_t nodes);
+/* Whether that was said; *out_nodes changes only then. Costs a pass over all nodes. */
+bool sched_plan_nodes(const struct sched_plan *plan, uint32_t *out_nodes);
 /* Scratch for the policy, until the next begin. */
 struct base_arena *sched_plan_arena(struct sched_plan *plan);
 

@@ -20,7 +20,8 @@
  * suite (tests/unit/sched/test_conformance.c):
  *
  *   - never more GPUs than a node has, never a node that is down;
- *   - gangs whole: a job gets all its GPUs, of one kind, or none;
+ *   - gangs whole: a job gets all its GPUs, of one kind, or none; one that adapts as many as the
+ *     policy says, up to adapt->gpus_max;
  *   - leases respected: a job whose lease_until_s is after now_s stays where it is, unless its node
  *     is gone;
  *   - deterministic: equal snapshots from the first call on give equal plans;
@@ -46,6 +47,7 @@
 #define SCHED_POLICY_H
 
 #include "base/opt.h"
+#include "sched/adapt.h"
 #include "sched/model.h"
 #include "sched/why.h"
 
@@ -60,13 +62,21 @@ union sched_note {
 struct sched_job {
     uint32_t id;    /* unique, increasing with arrival */
     uint32_t gpus;  /* gang size asked for */
+    uint32_t batch; /* total batch asked for; 0: the model's own. What it has now is model.batch */
     uint32_t kinds; /* bit mask of kinds it may use; every bit set here can run it */
     uint32_t group; /* tenant or virtual cluster */
-    double weight;  /* > 0 */
+    uint32_t app;  /* id of the first job of the sweep it is part of; its own where there is none */
+    double weight; /* > 0 */
     double submit_s;
     double deadline_s; /* INFINITY: none */
     struct sched_model model;
+    const struct sched_adapt *adapt; /* NULL: it runs on `gpus` GPUs, neither more nor fewer */
+    /* All its work, as its user said or as was learnt; NAN: not known. As far as anyone knows the
+     * truth is log-normal around it, with this standard deviation of the logarithm. model.work is the
+     * truth: policies that read it know the future. */
+    double work_told, work_error;
 
+    double app_left;       /* its part of work its app hands out later, in its unit of progress */
     double progress;       /* 0 .. model.work */
     double attained_gpu_s; /* GPU-seconds held so far, restarts included */
     double run_s;          /* seconds it held GPUs */
@@ -124,6 +134,7 @@ struct sched_policy {
     size_t opt_count;
     size_t memory_size;   /* of the struct that opts write into and decide receives */
     bool preempts;        /* may stop a running job */
+    bool alone;           /* jobs that adapt know only what they measured themselves */
     bool work_conserving; /* never leaves GPUs idle that a waiting job could use under its placement
                              rules */
     bool starvation_free; /* every job starts in the end, however many others arrive; with the

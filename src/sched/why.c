@@ -69,4 +69,6 @@ void sched_why_text(const struct sched_why *why, const char *kind,
     case SCHED_WHY_COUNT: base_buf_puts(out, "no reason was given"); return;
     }
     blockers_text(why, name_of, ctx, out);
+    if (why->cleaned)
+        base_buf_puts(out, "; its bids contradicted each other and were put right");
 }

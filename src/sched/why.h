@@ -40,10 +40,11 @@ struct sched_blocker {
 struct sched_why {
     uint8_t reason; /* enum sched_reason, the binding one */
     uint8_t blocker_count;
-    uint16_t kind;   /* index, when it may use one kind only; UINT16_MAX: several */
-    uint32_t want;   /* GPUs asked for */
-    uint32_t free;   /* GPUs free of that kind when it was turned down */
-    uint32_t behind; /* id of the job nobody may overtake, UINT32_MAX: none */
+    uint16_t kind;    /* index, when it may use one kind only; UINT16_MAX: several */
+    uint32_t want;    /* GPUs asked for */
+    uint32_t free;    /* GPUs free of that kind when it was turned down */
+    uint32_t cleaned; /* 1: what it bid contradicted itself and was put right by rule (auction.h) */
+    uint32_t behind;  /* id of the job nobody may overtake, UINT32_MAX: none */
     struct sched_blocker blockers[SCHED_BLOCKERS_MAX];
 };
 

@@ -12,10 +12,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-void sim_refresh_rate(struct sim_active *a)
+void sim_refresh_rate(struct sim_state *s, struct sim_active *a)
 {
     const struct sched_model *partner = a->partner != NULL ? &a->partner->job.model : NULL;
 
+    if (a->adapted)
+        sim_adapt_refresh(s, a);
     a->rate = sched_model_rate(&a->job.model, &a->job.alloc, partner, a->job.progress, &a->until) *
               (double)a->slow;
 }
@@ -80,7 +82,7 @@ static double advance_one(struct sim_state *s, struct sim_active *a, double from
             a->end_s = from_s + used;
             break;
         }
-        sim_refresh_rate(a);
+        sim_refresh_rate(s, a);
     }
     return used;
 }
@@ -180,7 +182,7 @@ static void advance_pair(struct sim_state *s, struct sim_active *a, double secon
     if (!isnan(other->end_s))
         return;
     other->partner = NULL;
-    sim_refresh_rate(other);
+    sim_refresh_rate(s, other);
     s->now_s = start_s + together;
     advance_alone(s, other, seconds - together);
     s->now_s = start_s;
@@ -219,8 +221,10 @@ shoal_status sim_advance(struct sim_state *s, double to_s)
     }
     for (size_t i = 0; i < s->job_count; i++) {
         struct sim_active *a = sim_active_of(s->jobs[i]);
-        if (sim_running(a) && !isnan(a->end_s))
-            s->ended[s->ended_count++] = a;
+        if (!sim_running(a) || isnan(a->end_s))
+            continue;
+        a->end_s = fmin(a->end_s, to_s); /* the sum of parts may round to a hair more */
+        s->ended[s->ended_count++] = a;
     }
     if (s->ended_count > 1)
         qsort(s->ended, s->ended_count, sizeof *s->ended, by_end);

@@ -99,6 +99,8 @@ static void fill_result(const struct sim_metrics *m, shoal_sim_result *out)
         .solves = m->solves,
         .deadlines = m->deadlines,
         .missed = m->missed,
+        .stopped = m->stopped,
+        .node_h = m->node_h,
     };
 
     memcpy(out, &full, shared_size(out->struct_size, sizeof full));
@@ -130,6 +132,7 @@ shoal_status shoal_sim_run(shoal_sim *sim, const char *policy, shoal_sim_result 
         opts.node_mtbf_s = sim->opts.node_mtbf_s;
         opts.node_repair_s = sim->opts.node_repair_s;
         opts.seed = sim->opts.seed;
+        opts.halving = sim->opts.halving;
         opts.shares = true;
         opts.stop = &sim->stop;
         st = sim_run(sim->env, sim->trace, &sim->cluster, &opts, &result, err);

@@ -57,8 +57,13 @@ static shoal_status start_job(struct sim_state *s, struct sim_active *a,
         s->result->metrics.restarts++;
     a->job.starts++;
     a->restart_left_s = s->opts->restart_s;
+    if (g->adapted) {
+        a->restart_left_s += a->boot_s;
+        a->boot_s = 0;
+    }
     a->job.lease_until_s = s->now_s + s->opts->lease_s;
     a->reason = SCHED_WHY_NONE;
+    a->adapted = g->adapted;
     a->rate = -1; /* set once partners are known */
     a->news = moved ? SIM_NEWS_MOVED : SIM_NEWS_STARTED;
     return SHOAL_OK;
@@ -164,7 +169,7 @@ static shoal_status settle_rates(struct sim_state *s)
         a->partner = partner;
         a->job.partner = partner != NULL ? partner->job.id : SCHED_JOB_NONE;
         a->slow = slow;
-        sim_refresh_rate(a);
+        sim_refresh_rate(s, a);
         if (a->rate <= 0)
             return no_speed(s, a);
     }

@@ -151,6 +151,7 @@ static shoal_status node_down(struct sim_state *s, uint32_t node)
 {
     s->node_up[node] = false;
     s->gpus_up -= s->cluster->nodes[node].gpus;
+    s->nodes_up--;
     s->result->metrics.node_failures++;
     shoal_status st = sim_journal_node(s, s->now_s, "node.down", node);
     for (size_t i = 0; i < s->job_count && st == SHOAL_OK; i++) {
@@ -181,6 +182,7 @@ shoal_status sim_faults_apply(struct sim_state *s)
         } else {
             s->node_up[node] = true;
             s->gpus_up += s->cluster->nodes[node].gpus;
+            s->nodes_up++;
             st = sim_journal_node(s, s->now_s, "node.up", node);
             if (st == SHOAL_OK)
                 st = push(s, node, s->opts->node_mtbf_s);

@@ -433,6 +433,7 @@ bool sim_gen_next(struct sim_gen *gen, struct sim_row *out_row)
         .weight = NAN,
         .deadline_s = INFINITY,
         .slo = NAN,
+        .score = NAN,
     };
     draw_job(gen, out_row);
     return true;

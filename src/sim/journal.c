@@ -67,8 +67,10 @@ static void story_job(struct sim_state *s, double time_s, const char *type,
                       const struct sim_active *a, const char *detail)
 {
     struct base_buf *out = &s->result->story;
-    double done = a->job.model.work > 0 ? 100 * a->job.progress / a->job.model.work : 0;
+    double done = a->job.model.work > 0 ? 100 * a->job.progress / sim_whole_work(s, a) : 0;
 
+    if (sim_adapt_tally(a) != NULL)
+        s->story_reports = *sim_adapt_tally(a);
     story_time(s, time_s);
     if (strcmp(type, "job.arrived") == 0) {
         base_buf_printf(out, "arrived, asks for %u GPU%s", a->job.gpus,
@@ -87,6 +89,15 @@ static void story_job(struct sim_state *s, double time_s, const char *type,
         base_buf_printf(out, "gave up its GPUs at %.0f %%", done);
     } else if (strcmp(type, "job.finished") == 0) {
         base_buf_puts(out, "finished");
+    } else if (strcmp(type, "job.parked") == 0) {
+        base_buf_printf(out, "waits at %.0f %% for the others of its sweep", done);
+    } else if (strcmp(type, "job.promoted") == 0) {
+        base_buf_printf(out, "is among the best of its sweep and goes on to %.0f %%",
+                        100 * a->job.model.work / sim_whole_work(s, a));
+    } else if (strcmp(type, "job.pruned") == 0) {
+        base_buf_printf(out, "stopped at %.0f %%, as others of its sweep go on", done);
+    } else if (strcmp(type, "job.report_refused") == 0) {
+        base_buf_printf(out, "a report was refused: %s", detail);
     } else if (strcmp(type, "job.failed") == 0) {
         base_buf_printf(out, "failed at %.0f %%: %s", done, detail);
     } else {
@@ -133,9 +144,11 @@ shoal_status sim_journal_job(struct sim_state *s, double time_s, const char *typ
         if (base_buf_status(&places) == SHOAL_OK)
             base_event_str(&e, "places", places.data);
         base_event_str(&e, "kind", s->cluster->kinds[a->job.alloc.kind].name);
+        if (a->job.alloc.gpus != a->job.gpus)
+            base_event_i64(&e, "held", a->job.alloc.gpus);
     }
     if (a->job.model.work > 0)
-        base_event_f64(&e, "progress", a->job.progress / a->job.model.work);
+        base_event_f64(&e, "progress", a->job.progress / sim_whole_work(s, a));
     if (detail != NULL)
         base_event_str(&e, "detail", detail);
     if (a->shares != NULL && !isnan(a->end_s))
@@ -267,6 +280,28 @@ static void story_shares(struct sim_state *s)
         base_buf_puts(&s->result->story, "\n");
 }
 
+/* "3 of 40 reports refused: step times that are not above 0 (2), gradients that ... (1)" */
+static void story_reports(struct sim_state *s)
+{
+    const struct sched_tally *tally = &s->story_reports;
+    uint64_t refused = sched_tally_refused(tally);
+    struct base_buf *out = &s->result->story;
+    const char *before = ": ";
+
+    if (refused == 0)
+        return;
+    base_buf_printf(out, "%llu of %llu reports refused", (unsigned long long)refused,
+                    (unsigned long long)tally->reports);
+    for (int i = 0; i < SCHED_REFUSED_COUNT; i++) {
+        if (tally->refused[i] == 0)
+            continue;
+        base_buf_printf(out, "%s%s (%llu)", before, sched_refusal_text((enum sched_refusal)i),
+                        (unsigned long long)tally->refused[i]);
+        before = ", ";
+    }
+    base_buf_puts(out, "\n");
+}
+
 void sim_journal_story_end(struct sim_state *s)
 {
     uint32_t index = s->opts->story_job;
@@ -294,5 +329,6 @@ void sim_journal_story_end(struct sim_state *s)
     if (!isnan((double)r->rho))
         base_buf_printf(out, ", rho %.2f", (double)r->rho);
     base_buf_puts(out, "\n");
+    story_reports(s);
     story_shares(s);
 }

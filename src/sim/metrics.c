@@ -116,7 +116,8 @@ shoal_status sim_metrics_finish(struct sim_state *s)
         wait += (double)j->wait_s;
         last = j->finish_s > last ? j->finish_s : last;
         m->failed += j->outcome == SIM_FAILED;
-        if (isfinite(r->trace->jobs[i].deadline_s)) {
+        m->stopped += j->outcome == SIM_STOPPED;
+        if (isfinite(r->trace->jobs[i].deadline_s) && j->outcome != SIM_STOPPED) {
             m->deadlines++;
             m->missed += j->outcome == SIM_FAILED || j->finish_s > r->trace->jobs[i].deadline_s;
         }
@@ -135,8 +136,10 @@ shoal_status sim_metrics_finish(struct sim_state *s)
     base_free(s->alloc, jct);
 
     m->makespan_s = last - s->origin_s;
-    m->avg_wait_s = n + m->failed > 0 ? wait / (double)(n + m->failed) : NAN;
+    uint64_t ended = n + m->failed + m->stopped;
+    m->avg_wait_s = ended > 0 ? wait / (double)ended : NAN;
     m->utilization = s->up_last_gpu_s > 0 ? s->held_gpu_s / s->up_last_gpu_s : 0;
+    m->node_h = s->node_last_s / 3600;
     if (s->unpriced)
         m->cost_usd = NAN;
     m->decision_ms_p50 = histogram_ms(&s->decisions, 0.5);

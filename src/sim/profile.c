@@ -223,6 +223,7 @@ static shoal_status build_kind(struct sim_profiles *ps, const struct sim_cells *
     for (size_t i = 0; i < placements->row_count; i++) {
         uint32_t local = (uint32_t)placements->cells[4 * i + 1];
         kind.local_max = local > kind.local_max ? local : kind.local_max;
+        kind.local_min = i == 0 || local < kind.local_min ? local : kind.local_min;
     }
     *out = kind;
     st = SHOAL_OK;
@@ -389,6 +390,16 @@ static shoal_status list_validated(struct sim_profiles *ps, const char *dir,
     return SHOAL_OK;
 }
 
+static void take_limits(struct sched_profile *p, const struct sched_profile_kind *kind)
+{
+    if (kind->column_count == 0)
+        return;
+    uint32_t gpus = kind->columns[kind->column_count - 1].gpus; /* sorted by them */
+    p->gpus_max = gpus > p->gpus_max ? gpus : p->gpus_max;
+    if (p->local_min == 0 || kind->local_min < p->local_min)
+        p->local_min = kind->local_min;
+}
+
 static shoal_status read_app(struct sim_profiles *ps, const char *app, struct sched_profile *p,
                              shoal_err *err)
 {
@@ -417,6 +428,7 @@ static shoal_status read_app(struct sim_profiles *ps, const char *app, struct sc
         profiled += p->kinds[k].column_count > 0;
         if (local_max != 0 && p->kinds[k].local_max > local_max)
             p->kinds[k].local_max = local_max;
+        take_limits(p, &p->kinds[k]);
     }
     if (st == SHOAL_OK && profiled == 0) {
         st = base_err(err, SHOAL_E_NOTFOUND,

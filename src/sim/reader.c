@@ -30,7 +30,9 @@ struct sim_job sim_read_job(void)
         .gpus = 1,
         .model = SIM_NONE,
         .group = SIM_NONE,
+        .app = SIM_NONE,
         .slo = NAN,
+        .score = NAN,
     };
 }
 

@@ -69,6 +69,7 @@ double sim_report_metric(enum sim_report_metric metric, const struct sim_metrics
     case SIM_METRIC_RESTARTS: return (double)m->restarts;
     case SIM_METRIC_MISSED: return m->deadlines > 0 ? (double)m->missed : NAN;
     case SIM_METRIC_COST: return m->cost_usd;
+    case SIM_METRIC_NODES: return m->nodes_sized ? m->node_h : NAN;
     case SIM_METRIC_DECISION: return m->decision_ms_p50;
     }
     return NAN;

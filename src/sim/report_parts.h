@@ -58,11 +58,12 @@ enum sim_report_metric {
     SIM_METRIC_RESTARTS,
     SIM_METRIC_MISSED,
     SIM_METRIC_COST,
+    SIM_METRIC_NODES,
     SIM_METRIC_DECISION
 };
 
 /* NAN where it means nothing: completion times and fairness when no job finished, missed deadlines
- * when no job has one. */
+ * when no job has one, node-hours when the policy did not size the cluster. */
 double sim_report_metric(enum sim_report_metric metric, const struct sim_metrics *m);
 /* `more`: more is better. */
 struct sim_report_rank sim_report_rank_by(const struct sim_report_page *page,

@@ -534,7 +534,7 @@ static void say_unproven(const struct sim_report_page *page, const struct sim_re
     if (m->unproven == 0)
         return;
     base_buf_printf(page->out,
-                    "<p>Numerical trouble: the shares of %s of %s rounds are not proven optimal; "
+                    "<p>The decisions of %s of %s rounds are not proven optimal; "
                     "value and bound are up to %.2g apart.</p>\n",
                     base_format_count(m->unproven, count, sizeof count),
                     base_format_count(m->rounds, rounds, sizeof rounds), m->unproven_gap);

@@ -32,6 +32,7 @@ static const struct column {
     {"restarts", "starts of a job after its first", SIM_METRIC_RESTARTS, COUNT, false},
     {"missed", "jobs that did not end by their deadline", SIM_METRIC_MISSED, COUNT, false},
     {"cost", "price of the GPU time held", SIM_METRIC_COST, USD, false},
+    {"node hours", "hours of nodes that were wanted", SIM_METRIC_NODES, COUNT, false},
     {"decision", "median time of one decision", SIM_METRIC_DECISION, MS, false},
 };
 
@@ -114,8 +115,9 @@ void sim_report_comparison(const struct sim_report_page *page)
         struct ranked *r = &ranked[c];
         r->rank = sim_report_rank_by(page, columns[c].metric, columns[c].more);
         r->unit = page_unit_for((double[]){r->rank.best_value, r->rank.worst_value}, 2);
-        bool may_lack =
-            columns[c].metric == SIM_METRIC_COST || columns[c].metric == SIM_METRIC_MISSED;
+        bool may_lack = columns[c].metric == SIM_METRIC_COST ||
+                        columns[c].metric == SIM_METRIC_MISSED ||
+                        columns[c].metric == SIM_METRIC_NODES;
         r->shown = !may_lack || r->rank.valid > 0;
     }
     page_panel_open(

@@ -379,6 +379,9 @@ static void say_left_out(const struct sim_report_page *page)
         base_buf_printf(
             out, "%s of the jobs can never run on this cluster and %s left out of all averages. ",
             base_format_count(m->rejected, text, sizeof text), m->rejected == 1 ? "is" : "are");
+    if (m->stopped > 0)
+        base_buf_printf(out, "%s of the jobs are stopped at a rung of their sweep. ",
+                        base_format_count(m->stopped, text, sizeof text));
     if (m->failed > 0) {
         base_buf_printf(out, "%s jobs fail for good under ",
                         base_format_count(m->failed, text, sizeof text));

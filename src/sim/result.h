@@ -12,7 +12,8 @@
 enum sim_outcome {
     SIM_FINISHED,
     SIM_FAILED /* gave up by its failure class */,
-    SIM_REJECTED /* can never run here */
+    SIM_REJECTED /* can never run here */,
+    SIM_STOPPED /* by its tuner, as others of its sweep go on */
 };
 
 enum { SIM_WHY_MAX = 1000 };
@@ -31,7 +32,7 @@ struct sim_job_result {
 };
 
 struct sim_metrics {
-    uint64_t jobs, finished, failed, rejected;
+    uint64_t jobs, finished, failed, rejected, stopped;
     double avg_jct_s, p50_jct_s, p99_jct_s;
     double makespan_s;                       /* from origin_s to the last end */
     double avg_rho, worst_rho, unfair_share; /* share of jobs with rho > 1 */
@@ -39,25 +40,28 @@ struct sim_metrics {
     double wait_by_reason_s[SCHED_WHY_COUNT]; /* job-seconds */
     double utilization; /* GPU-seconds held / GPU-seconds of live nodes up to the last finish */
     double
-        lost_gpu_s;  /* held but wasted: restarts after the first start, work lost to failures, and
+        lost_gpu_s;   /* held but wasted: restarts after the first start, work lost to failures, and
                            all work of jobs that gave up */
-    double cost_usd; /* NAN when a kind used has no price */
-    uint64_t rounds; /* decisions, those between rounds included */
-    uint64_t solves; /* decisions at which the policy solved for shares */
+    double cost_usd;  /* NAN when a kind used has no price */
+    double node_h;    /* node-hours of nodes wanted up to the last end: of those that were up, where
+                        the policy did not size the cluster */
+    bool nodes_sized; /* it did */
+    uint64_t rounds;  /* decisions, those between rounds included */
+    uint64_t solves;  /* decisions at which the policy solved for shares */
     uint64_t restarts, job_rounds; /* job_rounds: sum over decisions of live jobs */
     double decision_ms_p50, decision_ms_p99, decision_s;
     double wall_s, cpu_s;
     uint64_t node_failures, job_failures;
     uint32_t worst_rho_job; /* index into the trace's jobs, SIM_NONE */
-    /* Jobs that have a deadline, and those of them that did not finish by it. Rejected ones are left
-     * out, failed ones have missed it. */
+    /* Jobs that have a deadline, and those of them that did not finish by it. Rejected and
+     * stopped ones are left out, failed ones have missed it. */
     uint64_t deadlines, missed;
     /* Mean over finished jobs of sum_k |wanted - received| / sum_k (wanted + received): 0, every job
      * got the time it was promised on each kind; 1, none got any of it. NAN: the policy promises no
      * shares, or they were not kept. */
     double share_error;
-    /* Decisions whose shares are not proven optimal, as rounding got the better of the solver, and the
-     * largest relative gap between their value and bound (INFINITY: nothing proven). */
+    /* Decisions not proven optimal, as rounding got the better of the solver or a choice is not exact,
+     * and the largest relative gap between their value and bound (INFINITY: nothing proven). */
     uint64_t unproven;
     double unproven_gap;
 };

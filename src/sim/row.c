@@ -8,8 +8,8 @@
 #include <string.h>
 
 const char *const sim_row_names[SIM_ROW_COUNT] = {
-    "name",  "submit_s", "gpus",   "duration_s", "model", "steps",
-    "batch", "group",    "weight", "deadline_s", "slo",   "kinds",
+    "name",   "submit_s",   "gpus", "duration_s", "model", "steps", "batch", "group",
+    "weight", "deadline_s", "slo",  "kinds",      "adapt", "app",   "score",
 };
 
 void sim_row_header(uint32_t mask, struct base_buf *out)
@@ -91,6 +91,9 @@ static void put_column(const struct sim_row *row, unsigned c, struct base_buf *o
     case SIM_ROW_DEADLINE: put_number(row->deadline_s, out); break;
     case SIM_ROW_SLO: put_float(row->slo, out); break;
     case SIM_ROW_KINDS: put_text(row->kinds, out); break;
+    case SIM_ROW_ADAPT: put_text(row->adapt, out); break;
+    case SIM_ROW_APP: put_text(row->app, out); break;
+    case SIM_ROW_SCORE: put_number(row->score, out); break;
     case SIM_ROW_COUNT: break;
     }
 }

@@ -21,6 +21,9 @@ enum sim_row_column {
     SIM_ROW_DEADLINE,
     SIM_ROW_SLO,
     SIM_ROW_KINDS,
+    SIM_ROW_ADAPT,
+    SIM_ROW_APP,
+    SIM_ROW_SCORE,
     SIM_ROW_COUNT
 };
 extern const char *const sim_row_names[SIM_ROW_COUNT];
@@ -28,8 +31,8 @@ extern const char *const sim_row_names[SIM_ROW_COUNT];
 /* Strings are borrowed. Not stated: NAN, INFINITY for the deadline, 0 for batch, NULL or "" for
  * text. */
 struct sim_row {
-    const char *name, *model, *group, *kinds;
-    double submit_s, duration_s, steps, weight, deadline_s;
+    const char *name, *model, *group, *kinds, *adapt, *app;
+    double submit_s, duration_s, steps, weight, deadline_s, score;
     float slo;
     uint32_t gpus, batch;
 };

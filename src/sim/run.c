@@ -36,6 +36,18 @@ static void integrate_live(struct sim_state *s, double when_s)
     s->live_since_s = when_s;
 }
 
+void sim_count_live(struct sim_state *s, double when_s, int change)
+{
+    integrate_live(s, when_s);
+    s->live_count += (size_t)change;
+}
+
+void sim_retire(struct sim_state *s, struct sim_active *a)
+{
+    a->next_free = s->free_list;
+    s->free_list = a;
+}
+
 static struct sim_active *active_new(struct sim_state *s)
 {
     struct sim_active *a = s->free_list;
@@ -43,7 +55,8 @@ static struct sim_active *active_new(struct sim_state *s)
     if (a == NULL)
         return base_arena_calloc(&s->actives, 1, sizeof *a);
     s->free_list = a->next_free;
-    *a = (struct sim_active){.far = a->far, .far_cap = a->far_cap, .shares = a->shares};
+    *a = (struct sim_active){
+        .far = a->far, .far_cap = a->far_cap, .shares = a->shares, .adapt = a->adapt};
     return a;
 }
 
@@ -62,7 +75,8 @@ static shoal_status reject(struct sim_state *s, uint32_t index)
         .start_s = NAN, .finish_s = NAN, .rho = NAN, .outcome = SIM_REJECTED};
     s->result->metrics.rejected++;
     count_done(s);
-    return sim_journal_job(s, t->submit_s, "job.rejected", &a, "impossible");
+    shoal_status st = sim_journal_job(s, t->submit_s, "job.rejected", &a, "impossible");
+    return st == SHOAL_OK ? sim_tuner_gone(s, index, t->submit_s) : st;
 }
 
 /* The kinds that can ever hold its gang: all it accepts, or under locality=rack without relaxing those
@@ -94,16 +108,25 @@ static shoal_status arrive(struct sim_state *s)
     a->job = (struct sched_job){
         .id = index,
         .gpus = t->gpus,
+        .batch = t->speed.batch,
         .kinds = kinds,
         .group = t->group,
+        .app = index,
         .weight = t->weight,
         .submit_s = t->submit_s,
         .deadline_s = t->deadline_s,
         .model = t->speed,
+        .work_told = t->speed.work,
         .wait_since_s = t->submit_s,
         .lease_until_s = t->submit_s,
         .partner = SCHED_JOB_NONE,
     };
+    sim_adapt_tell_work(s, &a->job);
+    if (sim_adapt_join(s, a) != SHOAL_OK) {
+        sim_retire(s, a);
+        return base_err_nomem(s->err, "simulating");
+    }
+    sim_tuner_join(s, a);
     sched_job_rank(&a->job, s->cluster);
     a->slow = 1;
     a->start_s = a->end_s = NAN;
@@ -111,9 +134,8 @@ static shoal_status arrive(struct sim_state *s)
     a->reason = SCHED_WHY_NEXT_ROUND;
     a->fail_at_run_s = INFINITY;
     a->checkpoint_due_s = s->opts->checkpoint_s;
-    integrate_live(s, t->submit_s);
+    sim_count_live(s, t->submit_s, 1);
     a->live_integral = s->live_integral;
-    s->live_count++;
     s->jobs[s->job_count++] = &a->job;
     sim_faults_draw(s, a);
     return sim_journal_job(s, t->submit_s, "job.arrived", a, NULL);
@@ -125,7 +147,7 @@ void sim_release(struct sim_state *s, struct sim_active *a, double when_s)
     struct sim_active *partner = a->partner;
     sim_unpair(a);
     if (partner != NULL && isnan(partner->end_s))
-        sim_refresh_rate(partner);
+        sim_refresh_rate(s, partner);
     a->job.alloc = (struct sched_alloc){0};
     a->job.wait_since_s = a->since_s = when_s;
     a->reason = SCHED_WHY_NEXT_ROUND;
@@ -136,20 +158,31 @@ void sim_rollback(struct sim_state *s, struct sim_active *a)
     s->result->metrics.lost_gpu_s += a->at_risk_gpu_s;
     a->worked_gpu_s -= a->at_risk_gpu_s;
     a->at_risk_gpu_s = 0;
-    s->undone += (a->job.progress - a->checkpoint) / a->job.model.work;
+    s->undone += (a->job.progress - a->checkpoint) / sim_whole_work(s, a);
     a->job.progress = a->checkpoint;
 }
 
-static shoal_status end_job(struct sim_state *s, struct sim_active *a)
+/* Nodes held for jobs now; under a policy that sizes the cluster none while no job is live. */
+static double nodes_wanted(const struct sim_state *s)
 {
-    double when = a->end_s, life = when - a->job.submit_s;
-    const struct sim_job *t = &s->trace->jobs[a->job.id];
+    if (s->nodes_wanted == SIM_NONE)
+        return s->nodes_up;
+    return s->job_count == 0 ? 0 : s->nodes_wanted < s->nodes_up ? s->nodes_wanted : s->nodes_up;
+}
 
-    integrate_live(s, when);
-    s->live_count--;
+shoal_status sim_end_job(struct sim_state *s, struct sim_active *a)
+{
+    double when = a->end_s, life = when - a->job.submit_s - a->parked_s;
+    const struct sim_job *t = &s->trace->jobs[a->job.id];
+    enum sim_outcome outcome = a->failed ? SIM_FAILED : a->stopped ? SIM_STOPPED : SIM_FINISHED;
+    static const char *const events[] = {
+        [SIM_FINISHED] = "job.finished", [SIM_FAILED] = "job.failed", [SIM_STOPPED] = "job.pruned"};
+
+    sim_count_live(s, when, -1);
     s->up_last_gpu_s = s->up_gpu_s - (double)s->gpus_up * (s->up_since_s - when);
+    s->node_last_s = s->node_s - nodes_wanted(s) * (s->up_since_s - when);
     double n = life > 0 ? (s->live_integral - a->live_integral) / life : 1;
-    double alone = a->failed ? NAN : sim_alone_s(s, t, n < 1 ? 1 : n);
+    double alone = outcome == SIM_FINISHED ? sim_alone_s(s, t, n < 1 ? 1 : n) : NAN;
     s->result->jobs[a->job.id] = (struct sim_job_result){
         .start_s = a->start_s,
         .finish_s = when,
@@ -158,7 +191,7 @@ static shoal_status end_job(struct sim_state *s, struct sim_active *a)
         .wait_s = (float)a->wait_s,
         .locality_wait_s = (float)a->locality_wait_s,
         .starts = a->job.starts,
-        .outcome = a->failed ? SIM_FAILED : SIM_FINISHED,
+        .outcome = (uint8_t)outcome,
     };
     sim_shares_end(s, a);
     s->result->metrics.cost_usd += a->usd;
@@ -168,8 +201,9 @@ static shoal_status end_job(struct sim_state *s, struct sim_active *a)
         s->result->metrics.lost_gpu_s += a->worked_gpu_s;
     sim_release(s, a, when);
     count_done(s);
-    return sim_journal_job(s, when, a->failed ? "job.failed" : "job.finished", a,
-                           a->failed ? sim_fault_name(a->fail_class) : NULL);
+    shoal_status st = sim_journal_job(s, when, events[outcome], a,
+                                      a->failed ? sim_fault_name(a->fail_class) : NULL);
+    return st == SHOAL_OK ? sim_tuner_gone(s, a->job.id, when) : st;
 }
 
 /* Takes the ended jobs out of the live list, which stays in order. */
@@ -181,9 +215,11 @@ static void drop_ended(struct sim_state *s)
         struct sim_active *a = sim_active_of(s->jobs[i]);
         if (isnan(a->end_s)) {
             s->jobs[kept++] = s->jobs[i];
+        } else if (a->parked == SIM_PARKING) {
+            a->parked = SIM_PARKED;
+            a->end_s = NAN;
         } else {
-            a->next_free = s->free_list;
-            s->free_list = a;
+            sim_retire(s, a);
         }
     }
     s->job_count = kept;
@@ -193,8 +229,10 @@ static shoal_status end_or_retry(struct sim_state *s, struct sim_active *a)
 {
     double when = a->end_s;
 
+    if (sim_tuner_parks(s, a))
+        return sim_tuner_park(s, a);
     if (!a->failed || !sim_faults_retry(s, a))
-        return end_job(s, a);
+        return sim_end_job(s, a);
     sim_rollback(s, a);
     sim_release(s, a, when);
     a->end_s = NAN;
@@ -213,6 +251,7 @@ static shoal_status step_to(struct sim_state *s, double to_s)
 
     sim_record_stretch(s, to_s);
     s->up_gpu_s += (double)s->gpus_up * (to_s - s->up_since_s);
+    s->node_s += nodes_wanted(s) * (to_s - s->up_since_s);
     s->up_since_s = to_s;
     while (st == SHOAL_OK) {
         bool arrival = s->next_arrival < s->trace->job_count &&
@@ -279,8 +318,12 @@ static shoal_status decide(struct sim_state *s)
         .group_ctx = s,
     };
 
+    shoal_status st = sim_adapt_settle(s);
+    if (st != SHOAL_OK)
+        return st;
+    sim_tuner_settle(s);
     uint64_t began = env_now_ns(s->env);
-    shoal_status st = sched_plan_begin(s->plan, &snap);
+    st = sched_plan_begin(s->plan, &snap);
     if (st == SHOAL_OK)
         st = s->opts->policy->decide(s->memory, &snap, s->plan);
     sim_histogram_add(&s->decisions, env_now_ns(s->env) - began);
@@ -290,6 +333,7 @@ static shoal_status decide(struct sim_state *s)
     m->rounds++;
     m->job_rounds += s->job_count;
     m->solves += sched_plan_solved(s->plan);
+    m->nodes_sized |= sched_plan_nodes(s->plan, &s->nodes_wanted);
 
     double gap = 0;
     m->unproven += sched_plan_unproven(s->plan, &gap);
@@ -321,14 +365,13 @@ static shoal_status decide(struct sim_state *s)
 static shoal_status check_gain(struct sim_state *s)
 {
     const struct sim_opts *o = s->opts;
-    double gain = 2.0 * (double)s->next_arrival -
-                  (double)s->job_count + /* an arrival counts 1, an end 1 in all */
-                  s->undone;
+    double gain = 2.0 * (double)s->next_arrival - /* an arrival counts 1, an end 1 in all */
+                  (double)(s->job_count + s->parked_count) + s->parked_gain + s->undone;
 
     if (s->now_s < s->gain_due_s || s->job_count == 0)
         return SHOAL_OK;
     for (size_t i = 0; i < s->job_count; i++)
-        gain += s->jobs[i]->progress / s->jobs[i]->model.work;
+        gain += s->jobs[i]->progress / sim_whole_work(s, sim_active_of(s->jobs[i]));
     if (gain > s->gain) {
         double window_s = fmax(GAIN_ROUNDS * o->round_s, 3 * s->place.relax_s);
         window_s = fmax(window_s, 4 * o->restart_s + 2 * o->lease_s);
@@ -556,6 +599,8 @@ static shoal_status setup(struct sim_state *s)
     for (uint32_t n = 0; n < s->cluster->node_count; n++)
         s->node_up[n] = true;
     s->gpus_up = s->cluster->gpus;
+    s->nodes_up = s->cluster->node_count;
+    s->nodes_wanted = SIM_NONE;
 
     st = apply_sets(s);
     if (st == SHOAL_OK)
@@ -565,6 +610,10 @@ static shoal_status setup(struct sim_state *s)
     st = sched_plan_new(s->alloc, s->cluster, &s->place, &s->plan);
     if (st == SHOAL_OK)
         st = sim_shares_init(s);
+    if (st == SHOAL_OK)
+        st = sim_adapt_init(s);
+    if (st == SHOAL_OK)
+        st = sim_tuner_init(s);
     if (st == SHOAL_OK && o->record)
         st = sim_recorder_new(s, &s->recorder);
     if (st == SHOAL_OK)
@@ -575,12 +624,20 @@ nomem:
     return base_err_nomem(s->err, "setting up the simulation");
 }
 
+static void free_active(struct sim_state *s, struct sim_active *a)
+{
+    base_free(s->alloc, a->far);
+    sim_adapt_free(s->alloc, a->adapt);
+}
+
 static void teardown(struct sim_state *s)
 {
+    sim_tuner_fini(s);
     for (size_t i = 0; i < s->job_count; i++)
-        base_free(s->alloc, sim_active_of(s->jobs[i])->far);
+        free_active(s, sim_active_of(s->jobs[i]));
     for (struct sim_active *a = s->free_list; a != NULL; a = a->next_free)
-        base_free(s->alloc, a->far);
+        free_active(s, a);
+    sim_adapt_fini(s);
     if (s->memory != NULL && s->opts->policy->fini != NULL)
         s->opts->policy->fini(s->memory, s->alloc);
     base_free(s->alloc, s->memory);
@@ -619,6 +676,15 @@ static shoal_status check_opts(const struct sim_opts *o, const struct sim_trace 
     if (!(o->interference >= 0 && o->interference < 1))
         return base_err(err, SHOAL_E_INVAL, "interference is a share below 1, not %g",
                         o->interference);
+    if (!(o->report_noise >= 0 && o->report_noise < 1))
+        return base_err(err, SHOAL_E_INVAL, "what jobs report is wrong by a share below 1, not %g",
+                        o->report_noise);
+    if (!(o->work_error >= 0))
+        return base_err(err, SHOAL_E_INVAL, "the error of what is told of work is 0 or more");
+    if (o->halving != 0 && !(o->halving >= 1.1 && o->halving <= 1e6))
+        return base_err(err, SHOAL_E_INVAL,
+                        "of a sweep 1 in 1.1 to 1e6 jobs goes on, or all (0), not 1 in %g",
+                        o->halving);
     if (!some_time(o->node_mtbf_s) || !some_time(o->node_repair_s) ||
         (o->node_mtbf_s > 0 && !(o->node_repair_s > 0)))
         return base_err(

@@ -33,6 +33,11 @@ struct sim_opts {
     double node_mtbf_s, node_repair_s; /* per node, exponential; 0: nodes do not fail */
     bool job_failures;                 /* Philly's failure classes */
     double checkpoint_s;               /* a failure loses at most this much work; 0: none is lost */
+    double report_noise;               /* share by which what adapting jobs report may be wrong */
+    uint32_t report_bad; /* every so many-th job that adapts reports nonsense; 0: none */
+    double work_error;   /* standard deviation of the logarithm of what is told of a job's work over
+                            the truth; INFINITY: nothing is told */
+    double halving;      /* of a sweep, the best 1 in so many go on at each rung; 0: all do */
     uint64_t seed;
     bool record;           /* fill series and segments, and keep shares */
     bool shares;           /* keep what each job wanted and received of each kind */

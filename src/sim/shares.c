@@ -75,6 +75,14 @@ shoal_status sim_shares_decided(struct sim_state *s)
     return SHOAL_OK;
 }
 
+void sim_shares_pause(struct sim_state *s, struct sim_active *a, double when_s)
+{
+    if (a->shares == NULL)
+        return;
+    settle(a, s->cluster->kind_count, when_s);
+    memset(a->shares, 0, s->cluster->kind_count * sizeof *a->shares);
+}
+
 void sim_shares_end(struct sim_state *s, struct sim_active *a)
 {
     uint32_t kinds = s->cluster->kind_count;
@@ -93,7 +101,7 @@ void sim_shares_end(struct sim_state *s, struct sim_active *a)
         gap += fabs(wanted[k] - received[k]);
         sum += wanted[k] + received[k];
     }
-    if (s->promises && !a->failed && sum > 0) {
+    if (s->promises && !a->failed && !a->stopped && sum > 0) {
         s->share_error += gap / sum;
         s->share_jobs++;
     }

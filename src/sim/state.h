@@ -2,6 +2,8 @@
  *
  *   run.c       the loop: arrivals, rounds, ends
  *   carry.c     carrying out a plan
+ *   adapt.c     what jobs that adapt report, and the batch they choose
+ *   tuner.c     sweeps whose worse jobs are stopped early
  *   advance.c   progress of running jobs between two instants
  *   faults.c    nodes that fail and return, jobs that fail by class
  *   journal.c   the event log and the story of one job
@@ -15,6 +17,7 @@
 
 #include "base/event.h"
 #include "base/heap.h"
+#include "sched/learn.h"
 #include "sim/run.h"
 
 /* A job that has arrived and not ended. Recycled through a free list. */
@@ -31,24 +34,32 @@ struct sim_active {
     double since_s;       /* wait_s is counted up to here */
     double live_integral; /* of the number of live jobs, at arrival */
     double usd;
-    bool unpriced;           /* held a kind without a price */
     double checkpoint;       /* progress a failure falls back to */
     double worked_gpu_s;     /* behind its progress; a shared GPU counts half */
     double at_risk_gpu_s;    /* the part of it since the checkpoint */
     double checkpoint_due_s; /* run_s at which the next one is taken */
     double fail_at_run_s;    /* of its drawn failure, INFINITY: none */
     uint8_t fail_class, attempts;
-    uint8_t reason; /* enum sched_reason it waits for, since the last round */
-    uint8_t news;   /* enum sim_news of the plan being carried out */
-    double end_s;   /* set by advancing: when it finished or failed, NAN while it goes on */
-    bool failed;
-    uint64_t stamp;        /* of the last stretch it was advanced in */
-    uint32_t segment;      /* record.c: first open segment + 1 */
-    double *shares;        /* shares.c: (3, kinds) share now, wanted, received; NULL: not kept */
-    double shares_since_s; /* wanted is counted up to here */
+    uint8_t reason;       /* enum sched_reason it waits for, since the last round */
+    uint8_t news;         /* enum sim_news of the plan being carried out */
+    uint8_t parked;       /* enum sim_parked */
+    bool unpriced;        /* held a kind without a price */
+    bool adapted;         /* its batch is chosen for it */
+    bool failed, stopped; /* stopped: by its tuner */
+    double end_s;   /* set by advancing: when it ended or came to its rung, NAN while it goes on */
+    uint64_t stamp; /* of the last stretch it was advanced in */
+    uint32_t segment;        /* record.c: first open segment + 1 */
+    double *shares;          /* shares.c: (3, kinds) share now, wanted, received; NULL: not kept */
+    double shares_since_s;   /* wanted is counted up to here */
+    struct sim_adapt *adapt; /* adapt.c; NULL: it cannot */
+    double boot_s;           /* for its first measurements, before the first start */
+    double parked_s;         /* that it was at rungs */
     struct sim_active *partner;
     struct sim_active *next_free;
 };
+
+/* At its rung (tuner.c): since the stretch being played, and then still among the jobs, or before. */
+enum sim_parked { SIM_NOT_PARKED, SIM_PARKING, SIM_PARKED };
 
 enum sim_news { SIM_NEWS_NONE, SIM_NEWS_STARTED, SIM_NEWS_MOVED, SIM_NEWS_WAITS };
 
@@ -89,8 +100,9 @@ struct sim_state {
     uint64_t stamp; /* counts stretches */
 
     bool *node_up;
-    uint32_t gpus_up;
-    uint64_t node_changes;        /* of node_up so far */
+    uint32_t gpus_up, nodes_up;
+    uint32_t nodes_wanted; /* as the policy said last; SIM_NONE: it says nothing, all that are up */
+    uint64_t node_changes; /* of node_up so far */
     struct base_heap node_events; /* keys are times less skipped_s */
     double skipped_s;             /* idle time in which no node failed */
     struct base_rand node_rand;
@@ -99,7 +111,8 @@ struct sim_state {
     double live_integral, live_since_s; /* of live_count over time, up to */
     size_t live_count;
     double held_gpu_s, up_gpu_s, up_since_s;
-    double up_last_gpu_s; /* up_gpu_s at the last end of a job */
+    double up_last_gpu_s;       /* up_gpu_s at the last end of a job */
+    double node_s, node_last_s; /* of nodes wanted, likewise */
     struct sim_histogram decisions;
     double gain_due_s, gain; /* when to look again whether jobs get on, and how far they were */
     double undone;           /* progress lost to failures, in jobs */
@@ -113,6 +126,12 @@ struct sim_state {
     bool keep_shares, promises; /* promises: the policy said shares */
     double share_error;         /* sum over share_jobs */
     uint64_t share_jobs;
+    struct sched_learn_app **apps; /* adapt.c: by model of the trace */
+    struct base_rand report_rand, spoil_rand;
+    struct sched_tally story_reports; /* of the story's job, as far as it is told */
+    struct sim_sweep *sweeps;         /* tuner.c: by app of the trace */
+    size_t parked_count;
+    double parked_gain; /* work done by those that are parked, in jobs */
     struct sim_result *result;
 };
 
@@ -129,12 +148,42 @@ static inline bool sim_running(const struct sim_active *a)
 /* advance.c */
 
 /* Recomputes rate and until from the places, partner and progress. */
-void sim_refresh_rate(struct sim_active *a);
+void sim_refresh_rate(struct sim_state *s, struct sim_active *a);
 /* The two jobs of a pair no longer share; rates are the caller's to refresh. */
 void sim_unpair(struct sim_active *a);
 /* Brings every running job from state->now_s to `to_s`; the ones that ended are in state->ended, in
  * order of time. */
 SHOAL_MUST_USE shoal_status sim_advance(struct sim_state *s, double to_s);
+
+/* adapt.c */
+
+SHOAL_MUST_USE shoal_status sim_adapt_init(struct sim_state *s);
+void sim_adapt_fini(struct sim_state *s);
+/* A job arrives: what it could do, if it can adapt. */
+SHOAL_MUST_USE shoal_status sim_adapt_join(struct sim_state *s, struct sim_active *a);
+/* It runs on other places, or comes to another epoch: it chooses its batch and measures itself. */
+void sim_adapt_refresh(struct sim_state *s, struct sim_active *a);
+/* Before a decision: what all of them know now; those that run choose their batch by it. */
+SHOAL_MUST_USE shoal_status sim_adapt_settle(struct sim_state *s);
+/* Its reports, and how many were refused; NULL: it does not report. */
+const struct sched_tally *sim_adapt_tally(const struct sim_active *a);
+/* What is told of the work of a job that arrives. */
+void sim_adapt_tell_work(const struct sim_state *s, struct sched_job *job);
+void sim_adapt_free(const struct base_alloc *alloc, struct sim_adapt *adapt);
+
+/* tuner.c */
+SHOAL_MUST_USE shoal_status sim_tuner_init(struct sim_state *s);
+void sim_tuner_fini(struct sim_state *s);
+/* A job arrives: its app, and the rung it works towards. */
+void sim_tuner_join(struct sim_state *s, struct sim_active *a);
+/* Whether a job that came to the end of its work is only at a rung. */
+bool sim_tuner_parks(const struct sim_state *s, const struct sim_active *a);
+/* It is, at end_s: it lets go, and when it is the last of its sweep some go on and some are stopped. */
+SHOAL_MUST_USE shoal_status sim_tuner_park(struct sim_state *s, struct sim_active *a);
+/* A job of the trace will never come to a rung again: it ended or was rejected. */
+SHOAL_MUST_USE shoal_status sim_tuner_gone(struct sim_state *s, uint32_t job, double when_s);
+/* Before a decision: what sweeps still have to do. */
+void sim_tuner_settle(struct sim_state *s);
 
 /* faults.c */
 SHOAL_MUST_USE shoal_status sim_faults_init(struct sim_state *s);
@@ -153,7 +202,18 @@ const char *sim_fault_name(uint32_t fail_class);
 /* carry.c: makes the live jobs hold what the plan granted, and journals what that changed. */
 SHOAL_MUST_USE shoal_status sim_carry_out(struct sim_state *s);
 
-/* run.c: the job lets go of its GPUs at `when_s`. */
+/* run.c: all its work, when only a part is asked of it for now. */
+static inline double sim_whole_work(const struct sim_state *s, const struct sim_active *a)
+{
+    return s->trace->jobs[a->job.id].speed.work;
+}
+/* One more or one less competes from `when_s` on. */
+void sim_count_live(struct sim_state *s, double when_s, int change);
+/* It ends, at end_s. */
+SHOAL_MUST_USE shoal_status sim_end_job(struct sim_state *s, struct sim_active *a);
+/* It is not among the live jobs any more; its memory is for the next to come. */
+void sim_retire(struct sim_state *s, struct sim_active *a);
+/* The job lets go of its GPUs at `when_s`. */
 void sim_release(struct sim_state *s, struct sim_active *a, double when_s);
 /* When a job that nobody is in the way of starts: at a round, or before it with react_s. */
 double sim_start_s(const struct sim_opts *opts, double submit_s);
@@ -190,6 +250,8 @@ SHOAL_MUST_USE shoal_status sim_shares_init(struct sim_state *s);
 SHOAL_MUST_USE shoal_status sim_shares_join(struct sim_state *s, struct sim_active *a);
 /* After each decision: its shares hold from now on. */
 SHOAL_MUST_USE shoal_status sim_shares_decided(struct sim_state *s);
+/* Nothing is promised to a job from `when_s` to the next decision that sees it. */
+void sim_shares_pause(struct sim_state *s, struct sim_active *a, double when_s);
 /* A job ended, at end_s. */
 void sim_shares_end(struct sim_state *s, struct sim_active *a);
 void sim_shares_finish(struct sim_state *s);

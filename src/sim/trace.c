@@ -23,6 +23,8 @@ const char *const sim_format_names[] = {
         NULL,
 };
 
+const char *const sim_adapt_names[SIM_ADAPT_COUNT] = {"batch", "size", "none"};
+
 static const struct sim_reader *const readers[SIM_FORMAT_COUNT] = {
     NULL,
 #define SIM_READER_POINTER(id, name) &sim_reader_##name,
@@ -67,6 +69,7 @@ shoal_status sim_trace_new(const struct base_alloc *alloc, struct sim_trace **ou
     base_arena_init(&trace->arena, alloc, 16 * 1024);
     base_map_init(&trace->models.map, alloc);
     base_map_init(&trace->groups.map, alloc);
+    base_map_init(&trace->apps.map, alloc);
     base_map_init(&trace->kinds.map, alloc);
     base_map_init(&trace->names, alloc);
     *out_trace = trace;
@@ -81,6 +84,7 @@ void sim_trace_free(struct sim_trace *trace)
     base_map_fini(&trace->names);
     base_map_fini(&trace->kinds.map);
     base_map_fini(&trace->groups.map);
+    base_map_fini(&trace->apps.map);
     base_map_fini(&trace->models.map);
     base_free(trace->alloc, trace->jobs);
     base_arena_fini(&trace->arena);

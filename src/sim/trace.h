@@ -30,6 +30,15 @@ enum sim_work {
     SIM_WORK_PROFILE   /* train `model` to its end with total batch `batch` (Pollux, Sia) */
 };
 
+/* What may be chosen for a job that trains a profile; the others are rigid. */
+enum sim_adapt_how {
+    SIM_ADAPT_BATCH, /* its GPUs and its batch */
+    SIM_ADAPT_SIZE,  /* its GPUs; it keeps its batch */
+    SIM_ADAPT_NONE,  /* nothing: it runs on `gpus` GPUs */
+    SIM_ADAPT_COUNT
+};
+extern const char *const sim_adapt_names[SIM_ADAPT_COUNT]; /* batch size none */
+
 struct sim_job {
     const char *name;    /* unique in the trace */
     double submit_s;     /* 0 or more; jobs are sorted by (submit_s, order in the file) */
@@ -41,8 +50,11 @@ struct sim_job {
     uint32_t batch;      /* total batch; 0: not stated */
     uint32_t model;      /* index into trace->models, or SIM_NONE */
     uint32_t group;      /* index into trace->groups; a job without one is in "default" */
+    uint32_t app;        /* the sweep it is part of, index into trace->apps, or SIM_NONE */
     uint8_t work;        /* enum sim_work */
+    uint8_t adapt;       /* enum sim_adapt_how */
     float slo;           /* deadline as a multiple of its duration, settled by binding; NAN: none */
+    double score;        /* how good its model gets, by which a tuner stops it; NAN: not known */
     uint64_t want_kinds; /* mask of trace->kinds it accepts; 0: any */
 
     /* Set by sim_trace_bind. */
@@ -59,7 +71,7 @@ struct sim_trace {
     struct base_arena arena;
     struct sim_job *jobs;
     size_t job_count, job_cap;
-    struct sim_names models, groups, kinds;
+    struct sim_names models, groups, kinds, apps;
     struct base_map names;     /* job name -> where it was read; freed after loading */
     struct sim_tables *tables; /* throughput tables and profiles, made by binding */
     uint64_t skipped;          /* lines left out by a stated rule, such as jobs without GPUs */

@@ -4,6 +4,7 @@
  * load(format(trace)) equals the trace; tests/unit/sim/test_trace.c holds it to that. */
 #include "base/assert.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "sim/reader.h"
 #include "sim/row.h"
 #include <math.h>
@@ -128,6 +129,42 @@ static shoal_status read_rest(struct sim_read *rd, const struct sim_column *colu
     return st;
 }
 
+static shoal_status read_adapt(struct sim_read *rd, const struct sim_field *field,
+                               struct sim_job *job, shoal_err *err)
+{
+    uint8_t how = 0;
+
+    if (field->length == 0)
+        return SHOAL_OK;
+    while (how < SIM_ADAPT_COUNT && !sim_read_is(field, sim_adapt_names[how]))
+        how++;
+    if (how == SIM_ADAPT_COUNT)
+        return sim_read_expected(rd, field, "what may be chosen for it: batch, size or none", err);
+    if (how != SIM_ADAPT_NONE && job->work != SIM_WORK_PROFILE)
+        return sim_lines_bad(&rd->lines, field->column, err,
+                             "only jobs with a model, and neither duration_s nor steps, can adapt");
+    job->adapt = how;
+    return SHOAL_OK;
+}
+
+static shoal_status read_sweep(struct sim_read *rd, const struct sim_column *columns,
+                               struct sim_job *job, shoal_err *err)
+{
+    const struct sim_field *app = column(rd, columns, SIM_ROW_APP);
+    const struct sim_field *score = column(rd, columns, SIM_ROW_SCORE);
+    shoal_status st = SHOAL_OK;
+
+    if (app->length > 0)
+        st = sim_read_name(rd, app, "the name of a sweep", &rd->trace->apps, &job->app, err);
+    if (st == SHOAL_OK && score->length > 0 &&
+        (!base_parse_f64(score->text, score->length, &job->score) || !isfinite(job->score)))
+        return sim_read_expected(rd, score, "a score, any number", err);
+    if (st == SHOAL_OK && score->length > 0 && job->app == SIM_NONE)
+        return sim_lines_bad(&rd->lines, score->column, err,
+                             "expected a score only beside the app whose jobs it compares");
+    return st;
+}
+
 static shoal_status read(struct sim_read *rd, shoal_err *err)
 {
     struct sim_column columns[SIM_ROW_COUNT];
@@ -154,6 +191,10 @@ static shoal_status read(struct sim_read *rd, shoal_err *err)
             st = read_work(rd, columns, &job, err);
         if (st == SHOAL_OK)
             st = read_rest(rd, columns, &job, err);
+        if (st == SHOAL_OK)
+            st = read_adapt(rd, column(rd, columns, SIM_ROW_ADAPT), &job, err);
+        if (st == SHOAL_OK)
+            st = read_sweep(rd, columns, &job, err);
         if (st == SHOAL_OK)
             st = sim_read_add(rd, column(rd, columns, SIM_ROW_NAME), NULL, &job, err);
     }
@@ -199,6 +240,9 @@ static uint32_t columns_used(const struct sim_trace *trace)
         mask |= (uint32_t)isfinite(job->slo) << SIM_ROW_SLO;
         mask |= (uint32_t)(isfinite(job->deadline_s) && !isfinite(job->slo)) << SIM_ROW_DEADLINE;
         mask |= (uint32_t)(job->want_kinds != 0) << SIM_ROW_KINDS;
+        mask |= (uint32_t)(job->adapt != SIM_ADAPT_BATCH) << SIM_ROW_ADAPT;
+        mask |= (uint32_t)(job->app != SIM_NONE) << SIM_ROW_APP;
+        mask |= (uint32_t)isfinite(job->score) << SIM_ROW_SCORE;
     }
     return mask;
 }
@@ -219,6 +263,9 @@ void sim_trace_format(const struct sim_trace *trace, struct base_buf *out)
             .group =
                 default_group(trace, job->group) ? NULL : sim_names_get(&trace->groups, job->group),
             .kinds = kinds.size > 0 ? kinds.data : NULL,
+            .adapt = job->adapt != SIM_ADAPT_BATCH ? sim_adapt_names[job->adapt] : NULL,
+            .app = job->app != SIM_NONE ? sim_names_get(&trace->apps, job->app) : NULL,
+            .score = job->score,
             .submit_s = job->submit_s,
             .duration_s = job->duration_s,
             .steps = job->steps,

@@ -58,14 +58,14 @@ def a_job_goes_on_after_its_driver_was_killed(iterations, clocks):
     words = [*with_iterations(iterations), "--workers", "2", "--out", "resumed.shoal", "--checkpoint", "kept"]
     child = subprocess.Popen([SHOAL, *words, "--checkpoint-every", "200ms", "--name", "cut-short"],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for("a checkpoint", lambda: list(Path("kept").glob("*")) and job("cut-short") and
-             job("cut-short")["status"]["clocks"] > clocks // 8)
+    wait_for("a checkpoint", lambda: (now := job("cut-short")) and now["status"]["checkpoints"] > 0 and
+             now["status"]["clocks"] > clocks // 8)
     check(child.poll() is None, "it ended before it could be killed")
     child.kill()
     child.wait()
     told = json.loads(good(*words, "--resume"))
-    check(told["clocks"] == clocks, f"resumed: {told}")
-    check(Path("quiet.shoal").read_bytes() == Path("resumed.shoal").read_bytes(), "the resumed model differs")
+    check(told.get("clocks") == clocks, f"resumed: {told}")
+    check(Path("resumed.shoal").exists() and Path("quiet.shoal").read_bytes() == Path("resumed.shoal").read_bytes(), "the resumed model differs")
 
 
 def new_documents_find_their_topics():

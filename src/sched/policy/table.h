@@ -1,6 +1,7 @@
 /* table.h - every scheduling policy, in the order `shoal policy list` shows them. No include guard:
  * policy.c reads it twice. ROW(x) stands for `const struct sched_policy sched_policy_x` in
  * policy/x.c. */
+ROW(shoal)
 ROW(fifo)
 ROW(fifo_types)
 ROW(srtf)
@@ -10,8 +11,10 @@ ROW(gandiva)
 ROW(allox)
 ROW(max_min)
 ROW(ftf)
+ROW(themis)
 ROW(makespan)
 ROW(throughput)
 ROW(cost)
 ROW(cost_slo)
 ROW(hierarchical)
+ROW(pollux)

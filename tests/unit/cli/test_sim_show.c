@@ -284,7 +284,7 @@ static void shares_that_are_not_proven_are_a_warning_and_a_number(void **state)
     page->runs[1].metrics.unproven = 3;
     page->runs[1].metrics.unproven_gap = 2e-5;
     cli_sim_note_unproven(&page->cx, page->results, RUNS);
-    assert_string_equal(lines, "las quantum=5m: numerical trouble: the shares of 3 of 1,420 rounds "
+    assert_string_equal(lines, "las quantum=5m: the decisions of 3 of 1,420 rounds "
                                "are not proven optimal; value and bound are up to 2e-05 apart\n");
     assert_int_equal(cli_sim_json(&page->cx, page->results, RUNS, 1), 0);
     for (size_t i = 0; i < RUNS; i++) {

@@ -36,8 +36,15 @@ static inline void rules_check_gang(const struct world *w, const struct sched_jo
                         p->node);
         gpus += p->gpus;
     }
-    WORLD_CLAIM(w, gpus == j->gpus && g->alloc.gpus == j->gpus,
-                "job %u asked for %u GPUs and got %u", j->id, j->gpus, gpus);
+    WORLD_CLAIM(w, g->alloc.gpus == gpus, "job %u: %u GPUs granted, on places with %u", j->id,
+                g->alloc.gpus, gpus);
+    WORLD_CLAIM(w, !g->adapted || j->adapt != NULL, "job %u was sized and cannot adapt", j->id);
+    if (j->adapt != NULL && (g->adapted || g->kept))
+        WORLD_CLAIM(w, gpus >= 1 && gpus <= j->adapt->gpus_max, "job %u can use %u GPUs and got %u",
+                    j->id, j->adapt->gpus_max, gpus);
+    else
+        WORLD_CLAIM(w, gpus == j->gpus, "job %u asked for %u GPUs and got %u", j->id, j->gpus,
+                    gpus);
     bool same = j->alloc.place_count > 0 && rules_same_places(&j->alloc, &g->alloc);
     /* A job that shared and now has GPUs of its own on the same node restarts too. */
     WORLD_CLAIM(w, g->kept == same || (same && j->partner != SCHED_JOB_NONE),
@@ -124,7 +131,7 @@ static inline void rules_check_locality(const struct world *w, size_t i)
                         w->cluster.nodes[g->alloc.places[0].node].rack,
                     "job %u lies in two racks", j->id);
     uint32_t most = w->cluster.kinds[g->alloc.kind].node_gpus_max;
-    if (w->place.locality == SCHED_LOCALITY_STRICT && j->gpus <= most)
+    if (w->place.locality == SCHED_LOCALITY_STRICT && g->alloc.gpus <= most)
         WORLD_CLAIM(w, g->alloc.place_count == 1, "job %u fits a node and was spread", j->id);
 }
 

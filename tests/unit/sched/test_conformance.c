@@ -90,6 +90,7 @@ struct load {
     double pair[SCHED_KINDS_MAX][ROWS][ROWS];
     double gain;       /* least combined speed of a pair under this policy */
     uint64_t measured; /* of ten jobs, so many have rows of the table */
+    bool adaptive;     /* a third of the jobs are */
     size_t pairs;      /* seen */
 };
 
@@ -117,13 +118,34 @@ static void random_table(struct load *l)
         }
 }
 
+/* Adapts, in some way or other; what it has measured so far is none, some or all of its sizes. */
+static struct world_job *random_adaptive(struct world *w, double seconds)
+{
+    uint32_t kinds, gpus = world_random_gang(w, &kinds);
+    uint32_t most = gpus + (uint32_t)base_rand_below(&w->rand, 16);
+    struct world_job *j = world_add_adaptive(w, gpus, most, kinds, seconds);
+    struct sched_adapt *known = &j->adapt.known;
+
+    if (known->batch_initial % gpus == 0 && base_rand_below(&w->rand, 2) == 0) {
+        known->batch_max = known->batch_initial; /* its size is chosen, not its batch */
+        known->local_min = 1;
+    }
+    known->grad_var = base_rand_exp(&w->rand, 10);
+    for (uint32_t k = 0; k < w->cluster.kind_count; k++)
+        if (j->adapt.kind[k].gpus_seen > 0)
+            j->adapt.kind[k].gpus_seen = (uint32_t)base_rand_below(&w->rand, most + 1);
+    return j;
+}
+
 static void random_arrival(struct load *l)
 {
     struct world *w = &l->w;
     double seconds = w->round_s * base_rand_exp(&w->rand, 6) + 1;
     struct world_job *j;
 
-    if (base_rand_below(&w->rand, 10) < l->measured) {
+    if (l->adaptive && base_rand_below(&w->rand, 3) == 0) {
+        j = random_adaptive(w, seconds);
+    } else if (base_rand_below(&w->rand, 10) < l->measured) {
         uint32_t row = (uint32_t)base_rand_below(&w->rand, ROWS), gpus = l->table.row_gpus[row];
         uint32_t kinds = world_fitting(w, (uint32_t)base_rand_u64(&w->rand), gpus);
         if (kinds == 0)
@@ -166,6 +188,7 @@ static struct world *load_open(struct load *l, const struct sched_policy *policy
     l->w.lease_s = leases[base_rand_below(&rand, 4)];
     l->w.restart_s = base_rand_below(&rand, 2) != 0 ? 0 : 30;
     l->measured = 5;
+    l->adaptive = seed % 2 == 0;
     return &l->w;
 }
 
@@ -342,6 +365,39 @@ static void every_policy_survives_the_loss_of_all_nodes_and_finishes_after_they_
             WORLD_CLAIM(w, w->job_count == 0, "%zu jobs never finish", w->job_count);
             load_close(&load);
         }
+}
+
+/* A job of a sweep waits for the others where no policy sees it, and comes back among later ones. */
+static void every_policy_takes_back_a_job_that_was_away(void **state)
+{
+    size_t count;
+    const struct sched_policy *const *rows = sched_policies(&count);
+
+    (void)state;
+    for (size_t p = 0; p < count; p++) {
+        struct world *w = &load.w;
+        world_open(w, rows[p], 1, "2x4:t4");
+        world_begin(w);
+        for (int i = 0; i < 5; i++)
+            world_add_adaptive(w, 1, 8, 1, 20000);
+        for (int r = 0; r < 6; r++) {
+            struct world_job *away = world_job_of(w->jobs[1]);
+            if (r % 3 == 1)
+                world_end(w, 1, NAN);
+            world_decide(w);
+            rules_check(w);
+            world_apply(w);
+            world_pass(w, w->round_s);
+            if (r % 3 != 1)
+                continue;
+            memmove(w->jobs + 2, w->jobs + 1, (w->job_count - 1) * sizeof *w->jobs);
+            w->jobs[1] = &away->job;
+            w->job_count++;
+            assert_true(w->jobs[0]->id < away->job.id && away->job.id < w->jobs[2]->id);
+        }
+        assert_int_equal(w->job_count, 5);
+        world_close(w);
+    }
 }
 
 /* A gang that needs every GPU of a kind, in a stream of small jobs that would always fill it. */
@@ -535,6 +591,7 @@ int main(void)
         cmocka_unit_test(every_policy_keeps_the_rules_with_each_knob_at_its_ends),
         cmocka_unit_test(
             every_policy_survives_the_loss_of_all_nodes_and_finishes_after_they_return),
+        cmocka_unit_test(every_policy_takes_back_a_job_that_was_away),
         cmocka_unit_test(a_large_gang_starts_in_an_endless_stream_where_that_is_promised),
         cmocka_unit_test(jobs_share_only_where_the_models_say_it_pays),
         cmocka_unit_test(failed_allocations_end_in_a_clean_error_and_never_in_another_plan),

@@ -9,6 +9,7 @@
 #include "base/rand.h"
 #include "env/env.h"
 #include "sched/model_profile.h"
+#include "shoal/goodput.h"
 #include "sim/profile.h"
 #include <dirent.h>
 #include <math.h>
@@ -316,6 +317,42 @@ static void a_step_counts_as_one_at_the_initial_batch_and_as_less_than_its_share
     }
 }
 
+/* What a job measures of itself explains how it gets on: steps of any number of passes, and the gain. */
+static void what_a_job_observes_gives_its_rate(void **state)
+{
+    struct sched_place places[8];
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(50); seed++) {
+        struct sched_observed seen;
+        struct sched_limits limits;
+        double until;
+        random_sample(&sample, seed);
+        struct sched_model m = sched_model_profile(&sample.profile, 0);
+        struct sched_alloc a = {places, spread(2, 8, places), 8, 0};
+        m.ops->limits(&m, &limits);
+        assert_int_equal(limits.batch_initial, 64);
+        assert_int_equal(limits.batch_max, 1024);
+        assert_int_equal(limits.local_max[0], 100);
+        assert_int_equal(limits.local_max[1], 0);
+        for (uint32_t passes = 1; passes < 4; passes++) {
+            struct sched_batch batch = {10 + (uint32_t)seed, passes};
+            double progress = sample.progress_end[seed % EPOCHS] * 0.999;
+            assert_true(m.ops->observe(&m, &a, batch, progress, &seen));
+            assert_true(seen.pass_s >= 0 && seen.pass_s <= seen.step_s);
+            if (passes == 1 || seen.pass_s < seen.step_s)
+                near(m.ops->time_per_step(&m, &a, batch, NULL),
+                     seen.step_s + (passes - 1) * seen.pass_s);
+            near(m.ops->progress_per_step(&m, &a, batch, progress, &until),
+                 shoal_goodput_gain(seen.grad_sqr, seen.grad_var, batch.local * passes * 8 / 64.0));
+        }
+        a = (struct sched_alloc){places, spread(4, 9, places), 9, 0};
+        seen.step_s = -1;
+        assert_false(m.ops->observe(&m, &a, (struct sched_batch){10, 1}, 0, &seen));
+        assert_true(seen.step_s == -1);
+    }
+}
+
 static void accumulation_synchronises_once_per_step(void **state)
 {
     struct sched_place places[4];
@@ -437,6 +474,7 @@ int main(void)
         cmocka_unit_test(the_batch_is_split_evenly_fits_the_gpus_and_stays_under_the_limit),
         cmocka_unit_test(
             a_step_counts_as_one_at_the_initial_batch_and_as_less_than_its_share_above),
+        cmocka_unit_test(what_a_job_observes_gives_its_rate),
         cmocka_unit_test(accumulation_synchronises_once_per_step),
         cmocka_unit_test(a_kind_without_a_profile_cannot_run_it),
         cmocka_unit_test(ideal_time_adds_up_the_epochs),

@@ -241,6 +241,55 @@ static void try_share(struct reference *r, struct sched_plan *plan, size_t job, 
     r->partner[with] = (uint32_t)job;
 }
 
+static void try_place_as(struct reference *r, struct sched_plan *plan, size_t job, uint32_t kind,
+                         uint32_t gpus, enum sched_fit fit)
+{
+    const struct sched_job *j = r->w->jobs[job];
+    uint32_t rack, count = nodes_needed(r, kind, gpus, &rack);
+    bool can = count > 0 && (j->kinds >> kind & 1) != 0 && r->grants[job] == NULL;
+
+    if (j->adapt == NULL)
+        return;
+    assert_int_equal(sched_plan_place_as(plan, job, kind, gpus, fit), can);
+    if (!can)
+        return;
+    const struct sched_grant *g = sched_plan_grant(plan, job);
+    assert_true(g->adapted && !g->kept && g->alloc.kind == kind && g->alloc.gpus == gpus);
+    assert_int_equal(g->alloc.place_count, count);
+    reference_take(r, job, &g->alloc);
+}
+
+/* On one or two nodes, whatever is free there. */
+static void try_place_at(struct reference *r, struct sched_plan *plan, size_t job,
+                         struct base_rand *rand)
+{
+    const struct sched_job *j = r->w->jobs[job];
+    uint32_t node = (uint32_t)base_rand_below(rand, r->w->cluster.node_count), next = node + 1;
+    struct sched_place places[2] = {{node, 1 + (uint32_t)base_rand_below(rand, 4)}, {next, 1}};
+    uint16_t kind = r->w->cluster.nodes[node].kind;
+    bool two = next < r->w->cluster.node_count && r->w->cluster.nodes[next].kind == kind;
+    struct sched_alloc a = {places, two ? 2 : 1, places[0].gpus + two, kind};
+    bool can = r->grants[job] == NULL && (j->kinds >> kind & 1) != 0;
+
+    if (j->adapt == NULL)
+        return;
+    for (uint32_t p = 0; p < a.place_count; p++)
+        can = can && r->free[places[p].node] >= places[p].gpus &&
+              !(two && r->w->place.exclusive && r->span[places[p].node] > 0);
+    const struct sched_node *nodes = r->w->cluster.nodes;
+    if (two && r->w->place.locality == SCHED_LOCALITY_RACK)
+        can = can && nodes[node].rack == nodes[next].rack;
+    if (two && r->w->place.locality == SCHED_LOCALITY_STRICT)
+        can = can && fewest_on_empty_cluster(r, kind, a.gpus) >= 2;
+    assert_int_equal(sched_plan_place_at(plan, job, &a), can);
+    if (!can)
+        return;
+    const struct sched_grant *g = sched_plan_grant(plan, job);
+    assert_true(g->adapted && g->alloc.gpus == a.gpus && g->alloc.place_count == a.place_count);
+    assert_memory_equal(g->alloc.places, places, a.place_count * sizeof *places);
+    reference_take(r, job, &g->alloc);
+}
+
 static void check_books(const struct reference *r, const struct sched_plan *plan)
 {
     for (uint32_t k = 0; k < r->w->cluster.kind_count; k++)
@@ -262,7 +311,10 @@ static void random_jobs(struct world *w, uint64_t count)
 {
     while (count-- > 0) {
         uint32_t kinds, gpus = world_random_gang(w, &kinds);
-        world_add(w, gpus, kinds, sched_model_duration(600));
+        if (base_rand_below(&w->rand, 3) == 0)
+            world_add_adaptive(w, gpus, 2 * gpus, kinds, 600);
+        else
+            world_add(w, gpus, kinds, sched_model_duration(600));
     }
 }
 
@@ -293,9 +345,13 @@ static void every_call_agrees_with_a_naive_search(void **state)
                 enum sched_fit fit =
                     base_rand_below(&w->rand, 2) != 0 ? SCHED_FIT_PACK : SCHED_FIT_MOST_FREE;
                 int kind = (int)base_rand_below(&w->rand, w->cluster.kind_count + 1) - 1;
-                switch (base_rand_below(&w->rand, 4)) {
+                uint32_t on = (uint32_t)base_rand_below(&w->rand, w->cluster.kind_count);
+                uint32_t gpus = 1 + (uint32_t)base_rand_below(&w->rand, 2 * w->jobs[job]->gpus);
+                switch (base_rand_below(&w->rand, 6)) {
                 case 0: try_share(&r, plan, job, other); break;
                 case 1: try_keep(&r, plan, job); break;
+                case 2: try_place_as(&r, plan, job, on, gpus, fit); break;
+                case 3: try_place_at(&r, plan, job, &w->rand); break;
                 default: try_place(&r, plan, job, kind, fit); break;
                 }
                 check_books(&r, plan);

@@ -89,6 +89,20 @@ static void sentences_name_what_is_wanted_what_is_free_and_who_holds_it(void **s
          "t4", "asks for 99 t4 at once, more than this cluster has");
 }
 
+static void bids_that_were_put_right_are_told(void **state)
+{
+    (void)state;
+    says((struct sched_why){.reason = SCHED_WHY_FAIR_SHARE,
+                            .kind = UINT16_MAX,
+                            .want = 4,
+                            .behind = UINT32_MAX,
+                            .cleaned = 1},
+         NULL,
+         "asks for 4 GPUs; jobs that come before it under this policy hold them; its bids "
+         "contradicted "
+         "each other and were put right");
+}
+
 static void a_job_behind_another_names_it_and_not_the_holders(void **state)
 {
     (void)state;
@@ -130,6 +144,7 @@ int main(void)
         cmocka_unit_test(every_reason_has_a_name_of_its_own),
         cmocka_unit_test(every_reason_gives_a_sentence),
         cmocka_unit_test(sentences_name_what_is_wanted_what_is_free_and_who_holds_it),
+        cmocka_unit_test(bids_that_were_put_right_are_told),
         cmocka_unit_test(a_job_behind_another_names_it_and_not_the_holders),
         cmocka_unit_test(failed_allocations_stick_in_the_buffer),
     };

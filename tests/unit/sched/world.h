@@ -20,8 +20,17 @@
 
 enum { WORLD_NODES_MAX = 64, WORLD_JOBS_MAX = 4096 };
 
+/* What is known of a job that adapts, which is also the truth. Tests may write it before a decision,
+ * counting `known.version` up. */
+struct world_adapt {
+    struct sched_adapt known;
+    struct sched_adapt_kind kind[SCHED_KINDS_MAX];
+    uint32_t kind_count;
+};
+
 struct world_job {
     struct sched_job job; /* first: world_job_of casts back */
+    struct world_adapt adapt;
     struct sched_place places[WORLD_NODES_MAX];
     double restart_left_s;
     double start_s, end_s; /* NAN: not yet */
@@ -142,7 +151,10 @@ static inline struct world_job *world_add(struct world *w, uint32_t gpus, uint32
                                 .weight = 1,
                                 .submit_s = w->now_s,
                                 .deadline_s = INFINITY,
+                                .app = w->all_count,
+                                .batch = model.batch,
                                 .model = model,
+                                .work_told = model.work,
                                 .wait_since_s = w->now_s,
                                 .lease_until_s = w->now_s,
                                 .partner = SCHED_JOB_NONE};
@@ -158,6 +170,66 @@ static inline struct world_job *world_add_seconds(struct world *w, uint32_t gpus
     uint32_t all = (1u << w->cluster.kind_count) - 1;
 
     return world_add(w, gpus, world_fitting(w, all, gpus), sched_model_duration(seconds));
+}
+
+/* Seconds of a step of the initial batch's worth, as known; the batch is the best one. */
+static inline double world_adapt_step_s(const struct sched_model *m, const struct sched_alloc *a,
+                                        struct sched_batch batch, const struct sched_model *partner)
+{
+    const struct world_adapt *w = m->data;
+    double goodput =
+        sched_adapt_choose(&w->known, w->kind_count, a->kind, a->place_count, a->gpus).goodput;
+
+    (void)batch;
+    return partner == NULL && goodput > 0 ? 1 / goodput : INFINITY;
+}
+
+static inline double world_adapt_progress(const struct sched_model *m, const struct sched_alloc *a,
+                                          struct sched_batch batch, double progress,
+                                          double *out_until)
+{
+    (void)a, (void)batch, (void)progress;
+    *out_until = m->work;
+    return 1;
+}
+
+/* A job that asks for `gpus` and can run on one to `gpus_max` of any kind of `kinds`, with an initial
+ * batch of 128 examples, and would take `seconds` on one GPU of its first kind, which is the slowest;
+ * each kind after that is half as fast again. All sizes were measured. */
+static inline struct world_job *world_add_adaptive(struct world *w, uint32_t gpus,
+                                                   uint32_t gpus_max, uint32_t kinds,
+                                                   double seconds)
+{
+    static const struct sched_model_ops ops = {.name = "adaptive",
+                                               .time_per_step = world_adapt_step_s,
+                                               .progress_per_step = world_adapt_progress};
+    struct world_job *j = world_add(w, gpus, kinds, sched_model_duration(seconds));
+    struct world_adapt *a = &j->adapt;
+    double slower = 1, first = 0;
+
+    assert_true(gpus <= gpus_max);
+    a->kind_count = w->cluster.kind_count;
+    a->known = (struct sched_adapt){.gpus_max = gpus_max,
+                                    .batch_initial = 128,
+                                    .batch_max = 4096,
+                                    .local_min = 16,
+                                    .grad_sqr = 1,
+                                    .grad_var = 10,
+                                    .kind = a->kind};
+    for (uint32_t k = 0; k < a->kind_count; k++) {
+        if ((kinds >> k & 1) == 0)
+            continue;
+        a->kind[k] = (struct sched_adapt_kind){
+            256, gpus_max, {0.02 * slower, 1e-3 * slower, 0.06, 0.002, 0.02, 0.001, 1.5}, gpus_max};
+        slower /= 1.5;
+        if (first == 0)
+            first = sched_adapt_choose(&a->known, a->kind_count, k, 1, 1).goodput;
+    }
+    j->job.adapt = &a->known;
+    j->job.model =
+        (struct sched_model){.ops = &ops, .data = a, .work = j->job.work_told = seconds * first};
+    sched_job_rank(&j->job, &w->cluster);
+    return j;
 }
 
 /* "3x4:k80:rack=a,2x2:v100": one to three kinds, one to four groups, at most 16 nodes. */
@@ -270,7 +342,7 @@ static inline void world_pass(struct world *w, double seconds)
             left[i] = restart + (j->model.work - j->progress) / rate;
         wj->restart_left_s -= restart;
         j->progress = fmin(j->progress + rate * (seconds - restart), j->model.work);
-        j->attained_gpu_s += seconds * j->gpus;
+        j->attained_gpu_s += seconds * j->alloc.gpus;
         j->run_s += seconds;
     }
     for (size_t i = w->job_count; i-- > 0;)
@@ -320,6 +392,17 @@ static inline void world_decide(struct world *w)
     WORLD_CLAIM(w, st == SHOAL_OK, "decide returned %s", shoal_status_name(st));
 }
 
+/* A job that adapts has measured itself on what it holds. */
+static inline void world_measure(struct world_job *wj)
+{
+    struct sched_adapt_kind *kind = &wj->adapt.kind[wj->job.alloc.kind];
+
+    if (wj->job.adapt == NULL || kind->gpus_seen >= wj->job.alloc.gpus)
+        return;
+    kind->gpus_seen = wj->job.alloc.gpus;
+    wj->adapt.known.version++;
+}
+
 /* Carries out the plan of the last decision. */
 static inline void world_apply(struct world *w)
 {
@@ -341,6 +424,7 @@ static inline void world_apply(struct world *w)
         j->starts++;
         j->lease_until_s = w->now_s + w->lease_s;
         wj->restart_left_s = w->restart_s;
+        world_measure(wj);
         if (isnan(wj->start_s))
             wj->start_s = w->now_s;
     }

@@ -74,6 +74,8 @@ static inline void run_world_add(struct sim_trace *trace, const char *name, doub
                           .deadline_s = INFINITY,
                           .gpus = gpus,
                           .model = SIM_NONE,
+                          .app = SIM_NONE,
+                          .score = NAN,
                           .group = SIM_NONE,
                           .work = SIM_WORK_DURATION,
                           .slo = NAN};

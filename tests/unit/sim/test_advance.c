@@ -62,18 +62,18 @@ static struct sim_active *bench_add(struct bench *b, struct sched_model model, d
     a->job.partner = SCHED_JOB_NONE;
     a->job.alloc = (struct sched_alloc){.places = a->near, .place_count = 1, .gpus = 1};
     b->list[b->s.job_count++] = &a->job;
-    sim_refresh_rate(a);
+    sim_refresh_rate(&b->s, a);
     return a;
 }
 
-static void bench_pair(struct sim_active *a, struct sim_active *b)
+static void bench_pair(struct bench *bench, struct sim_active *a, struct sim_active *b)
 {
     a->partner = b;
     b->partner = a;
     a->job.partner = b->job.id;
     b->job.partner = a->job.id;
-    sim_refresh_rate(a);
-    sim_refresh_rate(b);
+    sim_refresh_rate(&bench->s, a);
+    sim_refresh_rate(&bench->s, b);
 }
 
 static void work_begins_when_the_restart_is_over(void **state)
@@ -104,7 +104,7 @@ static void a_second_start_is_lost_and_half_of_it_when_shared(void **state)
     struct sim_active *a = bench_add(&b, sched_model_table(&b.table, 0, 1000), 20);
     struct sim_active *c = bench_add(&b, sched_model_table(&b.table, 1, 1000), 0);
     struct sim_active *d = bench_add(&b, sched_model_duration(1000), 30);
-    bench_pair(a, c);
+    bench_pair(&b, a, c);
     a->job.starts = d->job.starts = 2;
     c->job.starts = 1;
     assert_int_equal(sim_advance(&b.s, 60), SHOAL_OK);
@@ -246,7 +246,7 @@ static void a_partner_that_ends_leaves_the_other_at_full_speed(void **state)
     struct sim_active *a =
         bench_add(&b, sched_model_table(&b.table, 0, 40), 0); /* 4 steps/s in the pair */
     struct sim_active *c = bench_add(&b, sched_model_table(&b.table, 1, 1000), 0); /* 2 */
-    bench_pair(a, c);
+    bench_pair(&b, a, c);
     assert_int_equal(sim_advance(&b.s, 60), SHOAL_OK);
     run_near(a->end_s, 10, 1e-12);
     run_near(c->job.progress, 10 * 2 + 50 * 8, 1e-9);
@@ -267,8 +267,8 @@ static void both_of_a_pair_may_end_in_one_stretch(void **state)
     struct sim_active *c = bench_add(&b, sched_model_table(&b.table, 1, 60), 0);
     struct sim_active *d = bench_add(&b, sched_model_table(&b.table, 0, 40), 0);
     struct sim_active *e = bench_add(&b, sched_model_table(&b.table, 1, 20), 0);
-    bench_pair(a, c);
-    bench_pair(d, e);
+    bench_pair(&b, a, c);
+    bench_pair(&b, d, e);
     assert_int_equal(sim_advance(&b.s, 60), SHOAL_OK);
     run_near(a->end_s, 10, 1e-12);
     run_near(c->end_s, 15, 1e-12); /* 20 steps together, 40 alone */
@@ -287,7 +287,7 @@ static void a_failure_in_a_pair_is_a_failure(void **state)
     bench_init(&b);
     struct sim_active *a = bench_add(&b, sched_model_table(&b.table, 0, 1000), 0);
     struct sim_active *c = bench_add(&b, sched_model_table(&b.table, 1, 1000), 0);
-    bench_pair(a, c);
+    bench_pair(&b, a, c);
     c->job.run_s = 0.1; /* so that sums are rounded */
     c->fail_at_run_s = 12.7;
     assert_int_equal(sim_advance(&b.s, 60), SHOAL_OK);

@@ -170,6 +170,30 @@ static void jobs_are_decided_on_between_rounds_when_that_is_wanted(void **state)
     shoal_env_free(env);
 }
 
+static void half_of_a_sweep_is_stopped_when_that_is_wanted(void **state)
+{
+    static const char *const traces[] = {"a.csv"};
+    shoal_env *env = world_new();
+    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim *sim = NULL;
+    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+
+    (void)state;
+    world_put(env, "a.csv",
+              "name,submit_s,gpus,duration_s,app,score\na,0,1,600,s,1\nb,0,1,600,s,2\n");
+    opts.traces = traces;
+    opts.trace_count = 1;
+    opts.cluster = "1x4:t4";
+    opts.halving = 2;
+    assert_int_equal(shoal_sim_new(env, &opts, &sim, NULL), SHOAL_OK);
+    assert_int_equal(shoal_sim_run(sim, "fifo", &r, NULL), SHOAL_OK);
+    assert_int_equal(r.finished, 1);
+    assert_int_equal(r.stopped, 1);
+    assert_true(r.node_h > 0);
+    shoal_sim_free(sim);
+    shoal_env_free(env);
+}
+
 static void deadlines_are_counted_and_money_needs_prices(void **state)
 {
     shoal_env *env = world_new();
@@ -259,6 +283,7 @@ int main(void)
         cmocka_unit_test(wrong_calls_are_refused_and_change_nothing),
         cmocka_unit_test(structs_of_an_older_header_are_read_and_filled_as_far_as_they_go),
         cmocka_unit_test(jobs_are_decided_on_between_rounds_when_that_is_wanted),
+        cmocka_unit_test(half_of_a_sweep_is_stopped_when_that_is_wanted),
         cmocka_unit_test(deadlines_are_counted_and_money_needs_prices),
         cmocka_unit_test(a_stopped_run_is_cancelled_and_the_next_one_is_not),
         cmocka_unit_test(failed_allocations_end_in_a_clean_error),

@@ -187,7 +187,7 @@ static void shares_that_are_not_proven_are_said_to_be(void **state)
     s.results[0]->metrics.unproven = 3;
     s.results[0]->metrics.unproven_gap = 2e-5;
     assert_says(&s, 2,
-                "Numerical trouble: the shares of 3 of 1,420 rounds are not proven optimal; value "
+                "The decisions of 3 of 1,420 rounds are not proven optimal; value "
                 "and bound are up to 2e-05 apart.</p>",
                 true);
     sample_free(&s);

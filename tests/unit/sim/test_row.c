@@ -48,11 +48,16 @@ static void random_sheet(struct sheet *s, struct base_rand *rand)
                                 .weight = 1 + (double)base_rand_below(rand, 64) / 7,
                                 .deadline_s = INFINITY,
                                 .slo = NAN,
+                                .score = NAN,
                                 .gpus = 1 + (uint32_t)base_rand_below(rand, 100000)};
         if (base_rand_below(rand, 2) == 0)
             row->group = s->text[i][1];
         if (base_rand_below(rand, 3) == 0)
             row->kinds = "a100|v100";
+        if (base_rand_below(rand, 3) == 0) {
+            row->app = "sweep, one";
+            row->score = random_number(rand) - 1e6;
+        }
         if (base_rand_below(rand, 3) == 0)
             row->deadline_s = row->submit_s + random_number(rand);
         else if (base_rand_below(rand, 2) == 0)
@@ -63,7 +68,10 @@ static void random_sheet(struct sheet *s, struct base_rand *rand)
             row->model = s->text[i][2];
             row->steps = 1e-3 + random_number(rand);
             break;
-        default: row->model = s->text[i][2]; row->batch = (uint32_t)base_rand_below(rand, 5000);
+        default:
+            row->model = s->text[i][2];
+            row->batch = (uint32_t)base_rand_below(rand, 5000);
+            row->adapt = sim_adapt_names[base_rand_below(rand, SIM_ADAPT_COUNT)];
         }
     }
 }
@@ -93,6 +101,10 @@ static void assert_job(const struct sim_trace *trace, size_t i, const struct sim
     else
         assert_int_equal(job->model, SIM_NONE);
     assert_int_equal(job->want_kinds != 0, row->kinds != NULL);
+    assert_true(same(job->score, row->score));
+    assert_int_equal(job->app, row->app != NULL ? 0 : SIM_NONE);
+    if (row->adapt != NULL)
+        assert_string_equal(sim_adapt_names[job->adapt], row->adapt);
 }
 
 static void reader_gets_back_what_was_written(void **state)
@@ -140,7 +152,8 @@ static void mask_chooses_the_columns_of_header_and_line_alike(void **state)
                                 .steps = NAN,
                                 .weight = 1,
                                 .deadline_s = INFINITY,
-                                .slo = NAN};
+                                .slo = NAN,
+                                .score = NAN};
 
     (void)state;
     for (uint32_t mask = 1; mask <= ALL; mask++) {
@@ -167,13 +180,14 @@ static void what_is_not_stated_is_an_empty_field(void **state)
                                 .steps = NAN,
                                 .weight = NAN,
                                 .deadline_s = INFINITY,
-                                .slo = 1.2f};
+                                .slo = 1.2f,
+                                .score = NAN};
     struct base_buf out;
 
     (void)state;
     base_buf_init(&out, &base_alloc_libc, 4096);
     sim_row_format(&row, ALL, &out);
-    assert_string_equal(out.data, "\"a,b\",0.1,8,7200,,,,,,,1.2,\n");
+    assert_string_equal(out.data, "\"a,b\",0.1,8,7200,,,,,,,1.2,,,,\n");
     base_buf_fini(&out);
 }
 

@@ -50,6 +50,9 @@ static void same_traces(const struct sim_trace *a, const struct sim_trace *b)
         assert_int_equal(x->gpus, y->gpus);
         assert_int_equal(x->batch, y->batch);
         assert_int_equal(x->work, y->work);
+        assert_int_equal(x->adapt, y->adapt);
+        same_number(x->score, y->score);
+        assert_string_equal(name_or_nothing(&a->apps, x->app), name_or_nothing(&b->apps, y->app));
         assert_string_equal(name_or_nothing(&a->models, x->model),
                             name_or_nothing(&b->models, y->model));
         assert_string_equal(sim_names_get(&a->groups, x->group),
@@ -108,6 +111,12 @@ static struct sim_trace *random_trace(struct base_rand *r)
             job.deadline_s = job.submit_s + random_number(r);
         else if (base_rand_below(r, 2) == 0)
             job.slo = (float)(base_rand_unit(r) * 10 + 0.001);
+        job.adapt = job.work == SIM_WORK_PROFILE ? (uint8_t)base_rand_below(r, SIM_ADAPT_COUNT)
+                                                 : SIM_ADAPT_BATCH;
+        if (base_rand_below(r, 2) == 0)
+            assert_int_equal(sim_names_add(&trace->apps, text, strlen(text), &job.app), SHOAL_OK);
+        if (job.app != SIM_NONE && base_rand_below(r, 2) == 0)
+            job.score = random_number(r) - random_number(r);
         for (size_t k = 0; k < 4; k++) {
             if (base_rand_below(r, 3) != 0)
                 continue;
@@ -239,6 +248,27 @@ static void the_work_of_a_job_is_stated_exactly_once(void **state)
         {"a,5,1,60,,,,4,", "column 8: expected a deadline at or after submit_s"},
         {"a,5,1,60,,,,40,2", "column 9: expected deadline_s or slo, found both"},
         {"a,5,1,60,,,,,0", "column 9: expected a multiple"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "%s%s\n", head, cases[i].row);
+        world_refuses_text(text, cases[i].message, "");
+    }
+}
+
+static void only_trained_models_adapt_and_only_sweeps_have_scores(void **state)
+{
+    (void)state;
+    const char *head = "name,submit_s,gpus,duration_s,model,steps,adapt,app,score\n";
+    static const struct {
+        const char *row, *message;
+    } cases[] = {
+        {"a,0,1,,m,,all,,", "column 7: expected what may be chosen for it: batch, size or none"},
+        {"a,0,1,60,,,size,,", "column 7: only jobs with a model"},
+        {"a,0,1,,m,5,batch,,", "column 7: only jobs with a model"},
+        {"a,0,1,60,,,none,,1", "column 9: expected a score only beside the app"},
+        {"a,0,1,60,,,,s,good", "column 9: expected a score, any number, found 'good'"},
+        {"a,0,1,60,,,,s,inf", "column 9: expected a score, any number"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[256];
@@ -381,7 +411,7 @@ static void a_header_of_no_format_is_shown_our_columns(void **state)
     world_refuses_text(
         "name,submit_s,gpus,length\na,0,1,5\n", "a known column name, found 'length'",
         "known are name, submit_s, gpus, duration_s, model, steps, batch, group, weight, "
-        "deadline_s, slo, kinds");
+        "deadline_s, slo, kinds, adapt, app, score");
 }
 
 int main(void)
@@ -395,6 +425,7 @@ int main(void)
         cmocka_unit_test(a_header_may_have_spaces_and_capitals),
         cmocka_unit_test(a_header_of_no_format_is_shown_our_columns),
         cmocka_unit_test(the_work_of_a_job_is_stated_exactly_once),
+        cmocka_unit_test(only_trained_models_adapt_and_only_sweeps_have_scores),
         cmocka_unit_test(an_empty_trace_is_an_error),
         cmocka_unit_test(more_kinds_than_a_mask_holds_are_refused),
         cmocka_unit_test(several_files_become_one_trace_and_clashing_names_say_where),
