@@ -4,7 +4,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "sim/lines.h"
+#include "env/lines.h"
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ void sim_cells_fini(struct sim_cells *t)
     base_free(t->alloc, t->cells);
 }
 
-static shoal_status find_columns(struct sim_lines *in, const struct sim_field *fields,
+static shoal_status find_columns(struct env_lines *in, const struct env_field *fields,
                                  size_t field_count, const struct sim_cells_column *columns,
                                  size_t column_count, int *at, shoal_err *err)
 {
@@ -27,39 +27,39 @@ static shoal_status find_columns(struct sim_lines *in, const struct sim_field *f
                 memcmp(fields[f].text, name, fields[f].length) == 0)
                 at[c] = (int)f;
         if (at[c] < 0)
-            return sim_lines_bad(in, 0, err, "expected a column '%s' in the header", name);
+            return env_lines_bad(in, 0, err, "expected a column '%s' in the header", name);
     }
     return SHOAL_OK;
 }
 
-static shoal_status read_cell(struct sim_lines *in, const struct sim_cells_column *column,
-                              const struct sim_field *f, double *out, shoal_err *err)
+static shoal_status read_cell(struct env_lines *in, const struct sim_cells_column *column,
+                              const struct env_field *f, double *out, shoal_err *err)
 {
-    char shown[SIM_SHOWN_MAX];
+    char shown[ENV_SHOWN_MAX];
     bool good = base_parse_f64(f->text, f->length, out) && *out >= 0;
 
     if (good &&
         (column->values == SIM_CELLS_ANY || (column->values == SIM_CELLS_POSITIVE && *out > 0) ||
          (*out >= 1 && *out <= column->max && *out == floor(*out))))
         return SHOAL_OK;
-    sim_lines_show(f->text, f->length, shown);
+    env_lines_show(f->text, f->length, shown);
     if (column->values == SIM_CELLS_WHOLE)
-        return sim_lines_bad(in, f->column, err,
+        return env_lines_bad(in, f->column, err,
                              "expected %s, a whole number from 1 to %.0f, found '%s'", column->name,
                              column->max, shown);
-    return sim_lines_bad(in, f->column, err, "expected %s, a number %s, found '%s'", column->name,
+    return env_lines_bad(in, f->column, err, "expected %s, a number %s, found '%s'", column->name,
                          column->values == SIM_CELLS_ANY ? "of 0 or more" : "above 0", shown);
 }
 
-static shoal_status read_row(struct sim_lines *in, const struct sim_cells_column *columns,
-                             const struct sim_field *fields, size_t field_count, const int *at,
+static shoal_status read_row(struct env_lines *in, const struct sim_cells_column *columns,
+                             const struct env_field *fields, size_t field_count, const int *at,
                              struct sim_cells *t, shoal_err *err)
 {
     double *row = t->cells + t->row_count * t->column_count;
 
     for (size_t c = 0; c < t->column_count; c++) {
         if ((size_t)at[c] >= field_count)
-            return sim_lines_bad(in, 0, err, "expected %d fields, found %zu", at[c] + 1,
+            return env_lines_bad(in, 0, err, "expected %d fields, found %zu", at[c] + 1,
                                  field_count);
         shoal_status st = read_cell(in, &columns[c], &fields[at[c]], &row[c], err);
         if (st != SHOAL_OK)
@@ -73,8 +73,8 @@ shoal_status sim_cells_read(shoal_env *env, const char *path,
                             const struct sim_cells_column *columns, size_t column_count,
                             struct sim_cells *out, shoal_err *err)
 {
-    struct sim_lines in;
-    struct sim_field fields[SIM_FIELDS_MAX];
+    struct env_lines in;
+    struct env_field fields[ENV_FIELDS_MAX];
     struct sim_cells t = {.alloc = env_alloc(env), .column_count = column_count};
     int at[SIM_CELLS_COLUMNS_MAX] = {0};
     size_t length, field_count;
@@ -82,19 +82,19 @@ shoal_status sim_cells_read(shoal_env *env, const char *path,
     bool header = true;
 
     shoal_assert(column_count <= SIM_CELLS_COLUMNS_MAX);
-    shoal_status st = sim_lines_open(env, "profile", path, &in, err);
+    shoal_status st = env_lines_open(env, "profile", path, &in, err);
     if (st != SHOAL_OK)
         return st;
-    while ((st = sim_lines_next(&in, &text, &length, err)) == SHOAL_OK) {
+    while ((st = env_lines_next(&in, &text, &length, err)) == SHOAL_OK) {
         if (length == 0)
             continue;
-        st = sim_lines_split(&in, text, length, ',', fields, &field_count, err);
+        st = env_lines_split(&in, text, length, ',', fields, &field_count, err);
         if (st == SHOAL_OK && header) {
             st = find_columns(&in, fields, field_count, columns, column_count, at, err);
             header = false;
         } else if (st == SHOAL_OK) {
             if (t.row_count == ROWS_MAX)
-                st = sim_lines_bad(&in, 0, err, "more than %d rows", ROWS_MAX);
+                st = env_lines_bad(&in, 0, err, "more than %d rows", ROWS_MAX);
             else if (base_reserve(t.alloc, (void **)&t.cells, &t.cap, t.row_count + 1,
                                   column_count * sizeof *t.cells) != 0)
                 st = base_err_nomem(err, "reading a profile");
@@ -106,8 +106,8 @@ shoal_status sim_cells_read(shoal_env *env, const char *path,
     }
     if (st == SHOAL_END)
         st = t.row_count > 0 ? SHOAL_OK
-                             : sim_lines_bad(&in, 0, err, "expected rows of numbers, found none");
-    sim_lines_close(&in);
+                             : env_lines_bad(&in, 0, err, "expected rows of numbers, found none");
+    env_lines_close(&in);
     if (st != SHOAL_OK)
         sim_cells_fini(&t);
     else

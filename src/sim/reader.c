@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-bool sim_read_is(const struct sim_field *field, const char *text)
+bool sim_read_is(const struct env_field *field, const char *text)
 {
     return strlen(text) == field->length && memcmp(field->text, text, field->length) == 0;
 }
@@ -42,40 +42,40 @@ shoal_status sim_read_next(struct sim_read *rd, char separator, shoal_err *err)
     size_t length;
 
     do {
-        shoal_status st = sim_lines_next(&rd->lines, &text, &length, err);
+        shoal_status st = env_lines_next(&rd->lines, &text, &length, err);
         if (st != SHOAL_OK)
             return st;
     } while (length == 0 || (rd->comment != 0 && text[0] == rd->comment));
-    return sim_lines_split(&rd->lines, text, length, separator, rd->fields, &rd->field_count, err);
+    return env_lines_split(&rd->lines, text, length, separator, rd->fields, &rd->field_count, err);
 }
 
 shoal_status sim_read_count(struct sim_read *rd, size_t count, shoal_err *err)
 {
     if (rd->field_count == count)
         return SHOAL_OK;
-    return sim_lines_bad(&rd->lines, 0, err, "expected %zu fields, found %zu", count,
+    return env_lines_bad(&rd->lines, 0, err, "expected %zu fields, found %zu", count,
                          rd->field_count);
 }
 
-shoal_status sim_read_expected(struct sim_read *rd, const struct sim_field *field, const char *what,
+shoal_status sim_read_expected(struct sim_read *rd, const struct env_field *field, const char *what,
                                shoal_err *err)
 {
-    char shown[SIM_SHOWN_MAX];
+    char shown[ENV_SHOWN_MAX];
 
     if (field->length == 0)
-        return sim_lines_bad(&rd->lines, field->column, err, "expected %s, found nothing", what);
-    return sim_lines_bad(&rd->lines, field->column, err, "expected %s, found '%s'", what,
-                         sim_lines_show(field->text, field->length, shown));
+        return env_lines_bad(&rd->lines, field->column, err, "expected %s, found nothing", what);
+    return env_lines_bad(&rd->lines, field->column, err, "expected %s, found '%s'", what,
+                         env_lines_show(field->text, field->length, shown));
 }
 
 /* --- header ------------------------------------------------------------------------------------
  */
 
-static shoal_status unknown_column(struct sim_read *rd, const struct sim_field *field,
+static shoal_status unknown_column(struct sim_read *rd, const struct env_field *field,
                                    const struct sim_column *columns, size_t count, shoal_err *err)
 {
-    const char *names[SIM_FIELDS_MAX];
-    char shown[SIM_SHOWN_MAX], list[150] = "";
+    const char *names[ENV_FIELDS_MAX];
+    char shown[ENV_SHOWN_MAX], list[150] = "";
 
     for (size_t i = 0; i < count; i++) {
         size_t used = strlen(list);
@@ -84,7 +84,7 @@ static shoal_status unknown_column(struct sim_read *rd, const struct sim_field *
     }
     sim_read_expected(rd, field, "a known column name", err);
     const char *near =
-        base_nearest(sim_lines_show(field->text, field->length, shown), names, count);
+        base_nearest(env_lines_show(field->text, field->length, shown), names, count);
     if (near != NULL)
         base_err_hint(err, "did you mean '%s'? known are %s", near, list);
     else
@@ -93,7 +93,7 @@ static shoal_status unknown_column(struct sim_read *rd, const struct sim_field *
 }
 
 /* Without spaces around it. */
-static void trim(struct sim_field *field)
+static void trim(struct env_field *field)
 {
     while (field->length > 0 && field->text[0] == ' ') {
         field->text++;
@@ -111,7 +111,7 @@ bool sim_read_is_name(const char *text, size_t length, const char *name)
 shoal_status sim_read_header(struct sim_read *rd, struct sim_column *columns, size_t count,
                              bool strict, shoal_err *err)
 {
-    shoal_assert(count <= SIM_FIELDS_MAX);
+    shoal_assert(count <= ENV_FIELDS_MAX);
     for (size_t i = 0; i < count; i++)
         columns[i].at = -1;
     for (size_t f = 0; f < rd->field_count; f++) {
@@ -125,13 +125,13 @@ shoal_status sim_read_header(struct sim_read *rd, struct sim_column *columns, si
         if (i == count)
             continue;
         if (columns[i].at >= 0)
-            return sim_lines_bad(&rd->lines, rd->fields[f].column, err,
+            return env_lines_bad(&rd->lines, rd->fields[f].column, err,
                                  "expected each column once, found '%s' again", columns[i].name);
         columns[i].at = (int)f;
     }
     for (size_t i = 0; i < count; i++)
         if (columns[i].required && columns[i].at < 0)
-            return sim_lines_bad(&rd->lines, 0, err, "expected a header with column '%s'",
+            return env_lines_bad(&rd->lines, 0, err, "expected a header with column '%s'",
                                  columns[i].name);
     return SHOAL_OK;
 }
@@ -140,7 +140,7 @@ shoal_status sim_read_header(struct sim_read *rd, struct sim_column *columns, si
  */
 
 /* Offers the plain number for the ways people write times. */
-static void hint_seconds(const struct sim_field *field, shoal_err *err)
+static void hint_seconds(const struct env_field *field, shoal_err *err)
 {
     char text[32];
     double seconds;
@@ -153,7 +153,7 @@ static void hint_seconds(const struct sim_field *field, shoal_err *err)
         base_err_hint(err, "write %.15g", seconds);
 }
 
-shoal_status sim_read_seconds(struct sim_read *rd, const struct sim_field *field, bool zero,
+shoal_status sim_read_seconds(struct sim_read *rd, const struct env_field *field, bool zero,
                               double *out, shoal_err *err)
 {
     double value;
@@ -171,7 +171,7 @@ shoal_status sim_read_seconds(struct sim_read *rd, const struct sim_field *field
     return SHOAL_OK;
 }
 
-shoal_status sim_read_number(struct sim_read *rd, const struct sim_field *field, double max,
+shoal_status sim_read_number(struct sim_read *rd, const struct env_field *field, double max,
                              const char *what, double *out, shoal_err *err)
 {
     char expected[80];
@@ -185,7 +185,7 @@ shoal_status sim_read_number(struct sim_read *rd, const struct sim_field *field,
     return sim_read_expected(rd, field, expected, err);
 }
 
-shoal_status sim_read_whole(struct sim_read *rd, const struct sim_field *field, uint32_t min,
+shoal_status sim_read_whole(struct sim_read *rd, const struct env_field *field, uint32_t min,
                             uint32_t max, const char *what, uint32_t *out, shoal_err *err)
 {
     char expected[80];
@@ -202,18 +202,18 @@ shoal_status sim_read_whole(struct sim_read *rd, const struct sim_field *field, 
 /* --- names -------------------------------------------------------------------------------------
  */
 
-static shoal_status name_length(struct sim_read *rd, const struct sim_field *field,
+static shoal_status name_length(struct sim_read *rd, const struct env_field *field,
                                 const char *what, shoal_err *err)
 {
     if (field->length > 0 && field->length <= SIM_NAME_MAX)
         return SHOAL_OK;
     if (field->length == 0)
         return sim_read_expected(rd, field, what, err);
-    return sim_lines_bad(&rd->lines, field->column, err, "expected %s of at most %d bytes", what,
+    return env_lines_bad(&rd->lines, field->column, err, "expected %s of at most %d bytes", what,
                          SIM_NAME_MAX);
 }
 
-shoal_status sim_read_name(struct sim_read *rd, const struct sim_field *field, const char *what,
+shoal_status sim_read_name(struct sim_read *rd, const struct env_field *field, const char *what,
                            struct sim_names *names, uint32_t *out, shoal_err *err)
 {
     shoal_status st = name_length(rd, field, what, err);
@@ -224,7 +224,7 @@ shoal_status sim_read_name(struct sim_read *rd, const struct sim_field *field, c
     return st == SHOAL_OK ? st : base_err_nomem(err, "loading a trace");
 }
 
-shoal_status sim_read_kinds(struct sim_read *rd, const struct sim_field *field, uint64_t *out,
+shoal_status sim_read_kinds(struct sim_read *rd, const struct env_field *field, uint64_t *out,
                             shoal_err *err)
 {
     uint64_t mask = 0;
@@ -232,14 +232,14 @@ shoal_status sim_read_kinds(struct sim_read *rd, const struct sim_field *field, 
     for (size_t at = 0; at < field->length;) {
         const char *bar = memchr(field->text + at, '|', field->length - at);
         size_t stop = bar != NULL ? (size_t)(bar - field->text) : field->length;
-        struct sim_field part = {field->text + at, stop - at, field->column};
+        struct env_field part = {field->text + at, stop - at, field->column};
         uint32_t index;
         shoal_status st =
             sim_read_name(rd, &part, "the name of a kind", &rd->trace->kinds, &index, err);
         if (st != SHOAL_OK)
             return st;
         if (index >= SIM_TRACE_KINDS_MAX)
-            return sim_lines_bad(&rd->lines, field->column, err,
+            return env_lines_bad(&rd->lines, field->column, err,
                                  "expected at most %d different kinds in a trace",
                                  SIM_TRACE_KINDS_MAX);
         mask |= UINT64_C(1) << index;
@@ -256,11 +256,11 @@ shoal_status sim_read_kinds(struct sim_read *rd, const struct sim_field *field, 
 
 enum { LINE_BITS = 40 };
 
-shoal_status sim_read_add(struct sim_read *rd, const struct sim_field *field, const char *word,
+shoal_status sim_read_add(struct sim_read *rd, const struct env_field *field, const char *word,
                           struct sim_job *job, shoal_err *err)
 {
     char name[SIM_NAME_MAX + 1];
-    char shown[SIM_SHOWN_MAX];
+    char shown[ENV_SHOWN_MAX];
     uint64_t first = 0;
     uint64_t line = rd->lines.line & ((UINT64_C(1) << LINE_BITS) - 1);
 
@@ -281,14 +281,14 @@ shoal_status sim_read_add(struct sim_read *rd, const struct sim_field *field, co
     if (st == SHOAL_E_NOMEM)
         return base_err_nomem(err, "loading a trace");
     if (st == SHOAL_E_LIMIT) {
-        sim_lines_bad(&rd->lines, 0, err, "expected at most %d jobs", SIM_JOBS_MAX);
+        env_lines_bad(&rd->lines, 0, err, "expected at most %d jobs", SIM_JOBS_MAX);
         if (err != NULL)
             err->code = SHOAL_E_LIMIT;
         return SHOAL_E_LIMIT;
     }
-    sim_lines_bad(&rd->lines, field != NULL ? field->column : 0, err,
+    env_lines_bad(&rd->lines, field != NULL ? field->column : 0, err,
                   "expected a name of its own, but job '%s' is already in '%s', line %llu",
-                  sim_lines_show(name, strlen(name), shown), rd->paths[first >> LINE_BITS],
+                  env_lines_show(name, strlen(name), shown), rd->paths[first >> LINE_BITS],
                   (unsigned long long)(first & ((UINT64_C(1) << LINE_BITS) - 1)));
     return SHOAL_E_FORMAT;
 }

@@ -22,7 +22,7 @@
 #ifndef SIM_READER_H
 #define SIM_READER_H
 
-#include "sim/lines.h"
+#include "env/lines.h"
 #include "sim/trace.h"
 
 #define SIM_TIME_MAX   1e12 /* seconds; also the bound of durations and deadlines */
@@ -31,12 +31,12 @@
 
 struct sim_read {
     struct sim_trace *trace;
-    struct sim_lines lines;
+    struct env_lines lines;
     const char *const *paths; /* of all files, for messages */
     char prefix[64];          /* of generated names: "" or "stem:" when several files are read */
     size_t file;              /* index of the file */
     char comment;             /* lines that start with it are skipped; 0: none */
-    struct sim_field fields[SIM_FIELDS_MAX];
+    struct env_field fields[ENV_FIELDS_MAX];
     size_t field_count;
 };
 
@@ -66,30 +66,30 @@ SHOAL_MUST_USE shoal_status sim_read_header(struct sim_read *rd, struct sim_colu
                                             size_t count, bool strict, shoal_err *err);
 
 /* Numbers of a field. The range is what the format allows; values outside name it. */
-SHOAL_MUST_USE shoal_status sim_read_seconds(struct sim_read *rd, const struct sim_field *field,
+SHOAL_MUST_USE shoal_status sim_read_seconds(struct sim_read *rd, const struct env_field *field,
                                              bool zero, double *out, shoal_err *err);
-SHOAL_MUST_USE shoal_status sim_read_number(struct sim_read *rd, const struct sim_field *field,
+SHOAL_MUST_USE shoal_status sim_read_number(struct sim_read *rd, const struct env_field *field,
                                             double max, const char *what, double *out,
                                             shoal_err *err); /* above 0 */
-SHOAL_MUST_USE shoal_status sim_read_whole(struct sim_read *rd, const struct sim_field *field,
+SHOAL_MUST_USE shoal_status sim_read_whole(struct sim_read *rd, const struct env_field *field,
                                            uint32_t min, uint32_t max, const char *what,
                                            uint32_t *out, shoal_err *err);
 /* "expected WHAT, found 'x'" at the field. */
-shoal_status sim_read_expected(struct sim_read *rd, const struct sim_field *field, const char *what,
+shoal_status sim_read_expected(struct sim_read *rd, const struct env_field *field, const char *what,
                                shoal_err *err);
 /* The index of a name in `names`, added when new; empty or over-long is an error. */
-SHOAL_MUST_USE shoal_status sim_read_name(struct sim_read *rd, const struct sim_field *field,
+SHOAL_MUST_USE shoal_status sim_read_name(struct sim_read *rd, const struct env_field *field,
                                           const char *what, struct sim_names *names, uint32_t *out,
                                           shoal_err *err);
 /* The mask of kinds named in "a|b"; an empty field is 0. */
-SHOAL_MUST_USE shoal_status sim_read_kinds(struct sim_read *rd, const struct sim_field *field,
+SHOAL_MUST_USE shoal_status sim_read_kinds(struct sim_read *rd, const struct env_field *field,
                                            uint64_t *out, shoal_err *err);
 
 /* A job with every optional value at "not stated". */
 struct sim_job sim_read_job(void);
 /* Adds the job under the name in `field`, or "<word>-<line>" when field is NULL. A name seen before
  * is an error that says where. */
-SHOAL_MUST_USE shoal_status sim_read_add(struct sim_read *rd, const struct sim_field *field,
+SHOAL_MUST_USE shoal_status sim_read_add(struct sim_read *rd, const struct env_field *field,
                                          const char *word, struct sim_job *job, shoal_err *err);
 
 /* sim_trace_add, remembering where the job was read; on SHOAL_E_EXISTS *out_first is where it was
@@ -99,7 +99,7 @@ SHOAL_MUST_USE shoal_status sim_trace_add_at(struct sim_trace *trace, const stru
 
 /* Is it this column? Upper and lower case are the same. */
 bool sim_read_is_name(const char *text, size_t length, const char *name);
-bool sim_read_is(const struct sim_field *field, const char *text);
+bool sim_read_is(const struct env_field *field, const char *text);
 /* Does `line` start with `text`? */
 bool sim_read_starts(const char *line, size_t length, const char *text);
 

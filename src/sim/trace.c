@@ -257,7 +257,7 @@ static shoal_status choose_reader(struct sim_read *rd, enum sim_format format,
 {
     const char *line;
     size_t length;
-    shoal_status st = sim_lines_peek(&rd->lines, &line, &length, err);
+    shoal_status st = env_lines_peek(&rd->lines, &line, &length, err);
 
     if (st == SHOAL_END)
         return no_jobs(rd, err);
@@ -269,10 +269,10 @@ static shoal_status choose_reader(struct sim_read *rd, enum sim_format format,
             *out_reader = readers[i];
     if (*out_reader != NULL)
         return SHOAL_OK;
-    char shown[SIM_SHOWN_MAX];
+    char shown[ENV_SHOWN_MAX];
     rd->lines.line++;
-    sim_lines_bad(&rd->lines, 0, err, "expected a trace in a known format, found '%s'",
-                  sim_lines_show(line, length, shown));
+    env_lines_bad(&rd->lines, 0, err, "expected a trace in a known format, found '%s'",
+                  env_lines_show(line, length, shown));
     hint_formats(line, length, err);
     return SHOAL_E_FORMAT;
 }
@@ -286,7 +286,7 @@ static shoal_status load_file(shoal_env *env, struct sim_read *rd, enum sim_form
                               const struct sim_reader **out_reader, shoal_err *err)
 {
     size_t before = rd->trace->job_count;
-    shoal_status st = sim_lines_open(env, "trace", rd->paths[rd->file], &rd->lines, err);
+    shoal_status st = env_lines_open(env, "trace", rd->paths[rd->file], &rd->lines, err);
 
     if (st != SHOAL_OK)
         return st;
@@ -296,7 +296,7 @@ static shoal_status load_file(shoal_env *env, struct sim_read *rd, enum sim_form
     if (st == SHOAL_OK && rd->trace->job_count == before)
         st = no_jobs(rd, err);
     rd->trace->input_hash = mix_hash(rd->trace->input_hash, rd->lines.hash);
-    sim_lines_close(&rd->lines);
+    env_lines_close(&rd->lines);
     return st;
 }
 

@@ -26,8 +26,8 @@ static bool detect(const char *line, size_t length)
 static shoal_status read_times(struct sim_read *rd, const struct sim_column *columns,
                                struct sim_job *job, shoal_err *err)
 {
-    const struct sim_field *scheduled = &rd->fields[columns[SCHEDULED].at];
-    const struct sim_field *deleted = &rd->fields[columns[DELETED].at];
+    const struct env_field *scheduled = &rd->fields[columns[SCHEDULED].at];
+    const struct env_field *deleted = &rd->fields[columns[DELETED].at];
     double end = 0, start = 0;
     shoal_status st =
         sim_read_seconds(rd, &rd->fields[columns[CREATED].at], true, &job->submit_s, err);
@@ -48,7 +48,7 @@ static shoal_status read_times(struct sim_read *rd, const struct sim_column *col
 static shoal_status read_line(struct sim_read *rd, const struct sim_column *columns, shoal_err *err)
 {
     struct sim_job job = sim_read_job();
-    struct sim_field *f = rd->fields;
+    struct env_field *f = rd->fields;
     uint32_t milli;
     shoal_status st =
         sim_read_whole(rd, &f[columns[GPUS].at], 0, SIM_JOB_GPUS_MAX, "GPUs", &job.gpus, err);
@@ -115,7 +115,7 @@ struct nodes {
 static shoal_status count_node(struct sim_read *rd, const struct sim_column *columns,
                                struct nodes *groups, size_t *group_count, shoal_err *err)
 {
-    const struct sim_field *model = &rd->fields[columns[NODE_MODEL].at];
+    const struct env_field *model = &rd->fields[columns[NODE_MODEL].at];
     uint32_t gpus;
     size_t g = 0;
     shoal_status st = sim_read_whole(rd, &rd->fields[columns[NODE_GPUS].at], 0, SCHED_NODE_GPUS_MAX,
@@ -131,7 +131,7 @@ static shoal_status count_node(struct sim_read *rd, const struct sim_column *col
     while (g < *group_count && (groups[g].gpus != gpus || !sim_read_is(model, groups[g].model)))
         g++;
     if (g == GROUPS_MAX)
-        return sim_lines_bad(&rd->lines, 0, err, "expected at most %d different nodes", GROUPS_MAX);
+        return env_lines_bad(&rd->lines, 0, err, "expected at most %d different nodes", GROUPS_MAX);
     if (g == *group_count) {
         groups[g] = (struct nodes){.gpus = gpus};
         memcpy(groups[g].model, model->text, model->length);
@@ -174,11 +174,11 @@ shoal_status sim_cluster_from_openb(shoal_env *env, const char *path, struct bas
         st = base_err_nomem(err, "reading a node list");
         goto done;
     }
-    st = sim_lines_open(env, "node list", path, &rd->lines, err);
+    st = env_lines_open(env, "node list", path, &rd->lines, err);
     if (st != SHOAL_OK)
         goto done;
     st = read_nodes(rd, groups, &group_count, err);
-    sim_lines_close(&rd->lines);
+    env_lines_close(&rd->lines);
     if (st == SHOAL_OK && group_count == 0)
         st = base_err(err, SHOAL_E_FORMAT, "cannot read node list '%s': no nodes with GPUs in it",
                       path);

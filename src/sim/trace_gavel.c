@@ -34,7 +34,7 @@ static bool detect(const char *line, size_t length)
     return tabs == 9 || tabs == 6;
 }
 
-static shoal_status read_slo(struct sim_read *rd, const struct sim_field *field,
+static shoal_status read_slo(struct sim_read *rd, const struct env_field *field,
                              struct sim_job *job, shoal_err *err)
 {
     double slo;
@@ -52,7 +52,7 @@ static shoal_status read_slo(struct sim_read *rd, const struct sim_field *field,
 static shoal_status read_line(struct sim_read *rd, const struct shape *shape, shoal_err *err)
 {
     struct sim_job job = sim_read_job();
-    struct sim_field *f = rd->fields;
+    struct env_field *f = rd->fields;
 
     job.work = SIM_WORK_STEPS;
     shoal_status st = sim_read_name(rd, &f[0], "a job type", &rd->trace->models, &job.model, err);
@@ -81,7 +81,7 @@ static shoal_status read(struct sim_read *rd, shoal_err *err)
             if (shapes[i].fields == rd->field_count)
                 shape = &shapes[i];
         if (shape == NULL)
-            return sim_lines_bad(&rd->lines, 0, err,
+            return env_lines_bad(&rd->lines, 0, err,
                                  "expected 10 or 7 fields separated by tabs, found %zu",
                                  rd->field_count);
         st = sim_read_count(rd, shape->fields, err);

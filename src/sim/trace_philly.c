@@ -18,8 +18,8 @@ static bool detect(const char *line, size_t length)
 static shoal_status read_line(struct sim_read *rd, const struct sim_column *columns, shoal_err *err)
 {
     struct sim_job job = sim_read_job();
-    const struct sim_field *date = &rd->fields[columns[TIMESTAMP].at];
-    const struct sim_field *group = &rd->fields[columns[CLUSTER].at];
+    const struct env_field *date = &rd->fields[columns[TIMESTAMP].at];
+    const struct env_field *group = &rd->fields[columns[CLUSTER].at];
     double duration = 0;
 
     if (!base_parse_utc(date->text, date->length, &job.submit_s))

@@ -28,7 +28,7 @@ static shoal_status read(struct sim_read *rd, shoal_err *err)
     size_t width = rd->field_count;
     while (st == SHOAL_OK && (st = sim_read_next(rd, ',', err)) == SHOAL_OK) {
         struct sim_job job = sim_read_job();
-        struct sim_field *f = rd->fields;
+        struct env_field *f = rd->fields;
         job.work = SIM_WORK_PROFILE;
         st = sim_read_count(rd, width, err);
         if (st == SHOAL_OK)

@@ -40,24 +40,24 @@ static bool detect(const char *line, size_t length)
 static shoal_status read_magic(struct sim_read *rd, shoal_err *err)
 {
     const char *line;
-    char shown[SIM_SHOWN_MAX];
+    char shown[ENV_SHOWN_MAX];
     size_t length;
-    shoal_status st = sim_lines_peek(&rd->lines, &line, &length, err);
+    shoal_status st = env_lines_peek(&rd->lines, &line, &length, err);
 
     if (st != SHOAL_OK || !sim_read_starts(line, length, MAGIC))
         return st;
     if (length == strlen(MAGIC " v1") && sim_read_starts(line, length, MAGIC " v1"))
         return SHOAL_OK;
     rd->lines.line++;
-    return sim_lines_bad(&rd->lines, 0, err, "expected '" MAGIC " v1', found '%s'",
-                         sim_lines_show(line, length, shown));
+    return env_lines_bad(&rd->lines, 0, err, "expected '" MAGIC " v1', found '%s'",
+                         env_lines_show(line, length, shown));
 }
 
 /* The field of a column, or an empty one when the header leaves it out. */
-static const struct sim_field *column(const struct sim_read *rd, const struct sim_column *columns,
+static const struct env_field *column(const struct sim_read *rd, const struct sim_column *columns,
                                       enum sim_row_column c)
 {
-    static const struct sim_field nothing = {NULL, 0, 0};
+    static const struct env_field nothing = {NULL, 0, 0};
 
     return columns[c].at >= 0 ? &rd->fields[columns[c].at] : &nothing;
 }
@@ -65,10 +65,10 @@ static const struct sim_field *column(const struct sim_read *rd, const struct si
 static shoal_status read_work(struct sim_read *rd, const struct sim_column *columns,
                               struct sim_job *job, shoal_err *err)
 {
-    const struct sim_field *duration = column(rd, columns, SIM_ROW_DURATION);
-    const struct sim_field *model = column(rd, columns, SIM_ROW_MODEL);
-    const struct sim_field *steps = column(rd, columns, SIM_ROW_STEPS);
-    const struct sim_field *batch = column(rd, columns, SIM_ROW_BATCH);
+    const struct env_field *duration = column(rd, columns, SIM_ROW_DURATION);
+    const struct env_field *model = column(rd, columns, SIM_ROW_MODEL);
+    const struct env_field *steps = column(rd, columns, SIM_ROW_STEPS);
+    const struct env_field *batch = column(rd, columns, SIM_ROW_BATCH);
     shoal_status st = SHOAL_OK;
 
     if (model->length > 0)
@@ -78,14 +78,14 @@ static shoal_status read_work(struct sim_read *rd, const struct sim_column *colu
     if (st != SHOAL_OK)
         return st;
     if (duration->length > 0 && steps->length > 0)
-        return sim_lines_bad(&rd->lines, steps->column, err,
+        return env_lines_bad(&rd->lines, steps->column, err,
                              "expected duration_s or steps, found both");
     if (duration->length > 0) {
         job->work = SIM_WORK_DURATION;
         return sim_read_seconds(rd, duration, false, &job->duration_s, err);
     }
     if (model->length == 0)
-        return sim_lines_bad(&rd->lines, 0, err,
+        return env_lines_bad(&rd->lines, 0, err,
                              "expected the work of the job: duration_s, model and steps, or model "
                              "and batch");
     if (steps->length > 0) {
@@ -99,10 +99,10 @@ static shoal_status read_work(struct sim_read *rd, const struct sim_column *colu
 static shoal_status read_rest(struct sim_read *rd, const struct sim_column *columns,
                               struct sim_job *job, shoal_err *err)
 {
-    const struct sim_field *group = column(rd, columns, SIM_ROW_GROUP);
-    const struct sim_field *weight = column(rd, columns, SIM_ROW_WEIGHT);
-    const struct sim_field *deadline = column(rd, columns, SIM_ROW_DEADLINE);
-    const struct sim_field *slo = column(rd, columns, SIM_ROW_SLO);
+    const struct env_field *group = column(rd, columns, SIM_ROW_GROUP);
+    const struct env_field *weight = column(rd, columns, SIM_ROW_WEIGHT);
+    const struct env_field *deadline = column(rd, columns, SIM_ROW_DEADLINE);
+    const struct env_field *slo = column(rd, columns, SIM_ROW_SLO);
     shoal_status st = SHOAL_OK;
 
     if (group->length > 0)
@@ -119,7 +119,7 @@ static shoal_status read_rest(struct sim_read *rd, const struct sim_column *colu
         st = sim_read_number(rd, slo, 1e6, "a multiple of the duration", &factor, err);
         job->slo = (float)factor;
         if (st == SHOAL_OK && isfinite(job->deadline_s))
-            return sim_lines_bad(&rd->lines, slo->column, err,
+            return env_lines_bad(&rd->lines, slo->column, err,
                                  "expected deadline_s or slo, found both");
         if (st == SHOAL_OK && !(job->slo > 0)) /* too small for a float */
             return sim_read_expected(rd, slo, "a multiple of the duration above 0", err);
@@ -129,7 +129,7 @@ static shoal_status read_rest(struct sim_read *rd, const struct sim_column *colu
     return st;
 }
 
-static shoal_status read_adapt(struct sim_read *rd, const struct sim_field *field,
+static shoal_status read_adapt(struct sim_read *rd, const struct env_field *field,
                                struct sim_job *job, shoal_err *err)
 {
     uint8_t how = 0;
@@ -141,7 +141,7 @@ static shoal_status read_adapt(struct sim_read *rd, const struct sim_field *fiel
     if (how == SIM_ADAPT_COUNT)
         return sim_read_expected(rd, field, "what may be chosen for it: batch, size or none", err);
     if (how != SIM_ADAPT_NONE && job->work != SIM_WORK_PROFILE)
-        return sim_lines_bad(&rd->lines, field->column, err,
+        return env_lines_bad(&rd->lines, field->column, err,
                              "only jobs with a model, and neither duration_s nor steps, can adapt");
     job->adapt = how;
     return SHOAL_OK;
@@ -150,8 +150,8 @@ static shoal_status read_adapt(struct sim_read *rd, const struct sim_field *fiel
 static shoal_status read_sweep(struct sim_read *rd, const struct sim_column *columns,
                                struct sim_job *job, shoal_err *err)
 {
-    const struct sim_field *app = column(rd, columns, SIM_ROW_APP);
-    const struct sim_field *score = column(rd, columns, SIM_ROW_SCORE);
+    const struct env_field *app = column(rd, columns, SIM_ROW_APP);
+    const struct env_field *score = column(rd, columns, SIM_ROW_SCORE);
     shoal_status st = SHOAL_OK;
 
     if (app->length > 0)
@@ -160,7 +160,7 @@ static shoal_status read_sweep(struct sim_read *rd, const struct sim_column *col
         (!base_parse_f64(score->text, score->length, &job->score) || !isfinite(job->score)))
         return sim_read_expected(rd, score, "a score, any number", err);
     if (st == SHOAL_OK && score->length > 0 && job->app == SIM_NONE)
-        return sim_lines_bad(&rd->lines, score->column, err,
+        return env_lines_bad(&rd->lines, score->column, err,
                              "expected a score only beside the app whose jobs it compares");
     return st;
 }

@@ -1,6 +1,6 @@
 /* lines.c - see lines.h. The buffer holds one longest line and one block of input; what is left of
  * a line is moved to the front before each read, so each byte is moved at most once per block. */
-#include "sim/lines.h"
+#include "env/lines.h"
 
 #include "base/assert.h"
 #include "base/err.h"
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 64 * 1024, BUF_SIZE = SIM_LINE_MAX + 2 + BLOCK };
+enum { BLOCK = 64 * 1024, BUF_SIZE = ENV_LINE_MAX + 2 + BLOCK };
 
 static const uint64_t fnv_start = 0xcbf29ce484222325u, fnv_prime = 0x100000001b3u;
 
-const char *sim_lines_show(const char *text, size_t length, char buf[SIM_SHOWN_MAX])
+const char *env_lines_show(const char *text, size_t length, char buf[ENV_SHOWN_MAX])
 {
     size_t shown = length < 40 ? length : 40;
 
@@ -27,7 +27,7 @@ const char *sim_lines_show(const char *text, size_t length, char buf[SIM_SHOWN_M
     return buf;
 }
 
-shoal_status sim_lines_bad(const struct sim_lines *lines, uint32_t column, shoal_err *err,
+shoal_status env_lines_bad(const struct env_lines *lines, uint32_t column, shoal_err *err,
                            const char *format, ...)
 {
     char text[256], place[64];
@@ -48,7 +48,7 @@ shoal_status sim_lines_bad(const struct sim_lines *lines, uint32_t column, shoal
 }
 
 /* Reads one more block behind the unread bytes. */
-static shoal_status fill(struct sim_lines *lines, shoal_err *err)
+static shoal_status fill(struct env_lines *lines, shoal_err *err)
 {
     size_t got = 0;
 
@@ -69,16 +69,16 @@ static shoal_status fill(struct sim_lines *lines, shoal_err *err)
     return SHOAL_OK;
 }
 
-static bool starts(const struct sim_lines *lines, const char *magic, size_t size)
+static bool starts(const struct env_lines *lines, const char *magic, size_t size)
 {
     return lines->end >= size && memcmp(lines->buf, magic, size) == 0;
 }
 
-shoal_status sim_lines_open(shoal_env *env, const char *what, const char *path,
-                            struct sim_lines *lines, shoal_err *err)
+shoal_status env_lines_open(shoal_env *env, const char *what, const char *path,
+                            struct env_lines *lines, shoal_err *err)
 {
     *lines =
-        (struct sim_lines){.alloc = env_alloc(env), .what = what, .path = path, .hash = fnv_start};
+        (struct env_lines){.alloc = env_alloc(env), .what = what, .path = path, .hash = fnv_start};
     lines->buf = base_malloc(lines->alloc, BUF_SIZE);
     if (lines->buf == NULL)
         return base_err_nomem(err, "reading a file");
@@ -87,7 +87,7 @@ shoal_status sim_lines_open(shoal_env *env, const char *what, const char *path,
     while (st == SHOAL_OK && !lines->eof && lines->end < 6)
         st = fill(lines, err);
     if (st != SHOAL_OK) {
-        sim_lines_close(lines);
+        env_lines_close(lines);
         return st;
     }
     if (starts(lines, "\xef\xbb\xbf", 3))
@@ -96,7 +96,7 @@ shoal_status sim_lines_open(shoal_env *env, const char *what, const char *path,
     return SHOAL_OK;
 }
 
-void sim_lines_close(struct sim_lines *lines)
+void env_lines_close(struct env_lines *lines)
 {
     env_close(lines->file);
     base_free(lines->alloc, lines->buf);
@@ -104,20 +104,20 @@ void sim_lines_close(struct sim_lines *lines)
     lines->buf = NULL;
 }
 
-static shoal_status not_text(const struct sim_lines *lines, shoal_err *err)
+static shoal_status not_text(const struct env_lines *lines, shoal_err *err)
 {
     if (lines->packed != NULL) {
-        sim_lines_bad(lines, 0, err, "expected plain text, found %s", lines->packed);
+        env_lines_bad(lines, 0, err, "expected plain text, found %s", lines->packed);
         base_err_hint(err, "convert it first: %s FILE | shoal ... -", lines->unpack);
     } else {
-        sim_lines_bad(lines, 0, err, "expected text, found a NUL byte: a binary file?");
+        env_lines_bad(lines, 0, err, "expected text, found a NUL byte: a binary file?");
     }
     return SHOAL_E_FORMAT;
 }
 
 /* Finds the end of the line that starts at `start`, reading as needed. *out_next is where the next
  * line starts. `start` is moved to 0 by fill, so positions count from it. */
-static shoal_status find_line(struct sim_lines *lines, size_t *out_length, size_t *out_next,
+static shoal_status find_line(struct env_lines *lines, size_t *out_length, size_t *out_next,
                               shoal_err *err)
 {
     size_t seen = 0;
@@ -133,7 +133,7 @@ static shoal_status find_line(struct sim_lines *lines, size_t *out_length, size_
         }
         if (have == 0 && lines->eof)
             return SHOAL_END;
-        if (lines->eof || have > SIM_LINE_MAX + 1) {
+        if (lines->eof || have > ENV_LINE_MAX + 1) {
             *out_length = *out_next = have;
             return SHOAL_OK;
         }
@@ -144,7 +144,7 @@ static shoal_status find_line(struct sim_lines *lines, size_t *out_length, size_
     }
 }
 
-shoal_status sim_lines_next(struct sim_lines *lines, char **out_text, size_t *out_length,
+shoal_status env_lines_next(struct env_lines *lines, char **out_text, size_t *out_length,
                             shoal_err *err)
 {
     size_t length = 0, next = 0;
@@ -158,22 +158,22 @@ shoal_status sim_lines_next(struct sim_lines *lines, char **out_text, size_t *ou
         return not_text(lines, err);
     if (length > 0 && text[length - 1] == '\r')
         length--;
-    if (length > SIM_LINE_MAX)
-        return sim_lines_bad(lines, 0, err, "expected a line of at most %d bytes", SIM_LINE_MAX);
+    if (length > ENV_LINE_MAX)
+        return env_lines_bad(lines, 0, err, "expected a line of at most %d bytes", ENV_LINE_MAX);
     lines->start += next;
     *out_text = text;
     *out_length = length;
     return SHOAL_OK;
 }
 
-shoal_status sim_lines_peek(struct sim_lines *lines, const char **out_text, size_t *out_length,
+shoal_status env_lines_peek(struct env_lines *lines, const char **out_text, size_t *out_length,
                             shoal_err *err)
 {
     for (;;) {
         char *text;
         size_t length = 0;
         uint64_t line = lines->line;
-        shoal_status st = sim_lines_next(lines, &text, &length, err);
+        shoal_status st = env_lines_next(lines, &text, &length, err);
         if (st != SHOAL_OK)
             return st;
         if (length == 0)
@@ -188,7 +188,7 @@ shoal_status sim_lines_peek(struct sim_lines *lines, const char **out_text, size
 
 /* A quoted field from the opening quote at text[at]: unescapes in place, returns where the closing
  * quote was, or `length` when it is missing. */
-static size_t unquote(char *text, size_t length, size_t at, struct sim_field *field)
+static size_t unquote(char *text, size_t length, size_t at, struct env_field *field)
 {
     size_t to = at;
 
@@ -206,27 +206,27 @@ static size_t unquote(char *text, size_t length, size_t at, struct sim_field *fi
     return length;
 }
 
-shoal_status sim_lines_split(const struct sim_lines *lines, char *text, size_t length,
-                             char separator, struct sim_field *fields, size_t *out_count,
+shoal_status env_lines_split(const struct env_lines *lines, char *text, size_t length,
+                             char separator, struct env_field *fields, size_t *out_count,
                              shoal_err *err)
 {
     size_t count = 0, at = 0;
 
     for (;;) {
-        if (count == SIM_FIELDS_MAX)
-            return sim_lines_bad(lines, (uint32_t)count + 1, err, "expected at most %d fields",
-                                 SIM_FIELDS_MAX);
-        struct sim_field *field = &fields[count++];
+        if (count == ENV_FIELDS_MAX)
+            return env_lines_bad(lines, (uint32_t)count + 1, err, "expected at most %d fields",
+                                 ENV_FIELDS_MAX);
+        struct env_field *field = &fields[count++];
         field->column = (uint32_t)count;
         size_t stop;
         if (separator == ',' && at < length && text[at] == '"') {
             stop = unquote(text, length, at, field);
             if (stop == length)
-                return sim_lines_bad(lines, field->column, err,
+                return env_lines_bad(lines, field->column, err,
                                      "expected a closing quote in the same line");
             stop++;
             if (stop < length && text[stop] != separator)
-                return sim_lines_bad(lines, field->column, err,
+                return env_lines_bad(lines, field->column, err,
                                      "expected a comma after the closing quote");
         } else {
             char *hit = at < length ? memchr(text + at, separator, length - at) : NULL;
@@ -236,7 +236,7 @@ shoal_status sim_lines_split(const struct sim_lines *lines, char *text, size_t l
         }
         for (size_t i = 0; i < field->length; i++)
             if ((unsigned char)field->text[i] < 0x20 || field->text[i] == 0x7f)
-                return sim_lines_bad(lines, field->column, err,
+                return env_lines_bad(lines, field->column, err,
                                      "expected text, found a control character");
         if (stop >= length)
             break;

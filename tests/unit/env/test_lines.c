@@ -3,34 +3,34 @@
 
 #include "base/rand.h"
 #include "property.h"
-#include "sim/lines.h"
+#include "env/lines.h"
 #include <stdlib.h>
 
-static void open_text(shoal_env *env, const char *text, size_t size, struct sim_lines *lines)
+static void open_text(shoal_env *env, const char *text, size_t size, struct env_lines *lines)
 {
     assert_int_equal(env_sim_put(env, "f", text, size), SHOAL_OK);
-    assert_int_equal(sim_lines_open(env, "trace", "f", lines, NULL), SHOAL_OK);
+    assert_int_equal(env_lines_open(env, "trace", "f", lines, NULL), SHOAL_OK);
 }
 
 /* Every line of `text` as next gives it, joined by '|'. */
 static void joined(const char *text, size_t size, char *out, size_t out_size)
 {
     shoal_env *env = world_new();
-    struct sim_lines lines;
+    struct env_lines lines;
     char *line;
     size_t length;
     shoal_status st;
 
     open_text(env, text, size, &lines);
     out[0] = '\0';
-    while ((st = sim_lines_next(&lines, &line, &length, NULL)) == SHOAL_OK) {
+    while ((st = env_lines_next(&lines, &line, &length, NULL)) == SHOAL_OK) {
         size_t used = strlen(out);
         assert_true(used + length + 2 < out_size);
         memcpy(out + used, line, length);
         memcpy(out + used + length, "|", 2);
     }
     assert_int_equal(st, SHOAL_END);
-    sim_lines_close(&lines);
+    env_lines_close(&lines);
     shoal_env_free(env);
 }
 
@@ -73,12 +73,12 @@ static void lines_across_block_borders_come_out_whole(void **state)
         for (size_t i = 0; i < SIZE; i++)
             text[i] = base_rand_below(&r, 3000) == 0 ? '\n' : 'x';
         shoal_env *env = world_new();
-        struct sim_lines lines;
+        struct env_lines lines;
         assert_int_equal(env_sim_set_fault(env, "env.read.short", round % 2 ? 0.9 : 0), SHOAL_OK);
         open_text(env, text, SIZE, &lines);
         size_t at = 0, length;
         char *line;
-        while (sim_lines_next(&lines, &line, &length, NULL) == SHOAL_OK) {
+        while (env_lines_next(&lines, &line, &length, NULL) == SHOAL_OK) {
             const char *lf = memchr(text + at, '\n', SIZE - at);
             size_t expected = lf != NULL ? (size_t)(lf - text) - at : SIZE - at;
             assert_int_equal(length, expected);
@@ -86,7 +86,7 @@ static void lines_across_block_borders_come_out_whole(void **state)
             at += length + 1;
         }
         assert_true(at >= SIZE);
-        sim_lines_close(&lines);
+        env_lines_close(&lines);
         shoal_env_free(env);
         free(text);
     }
@@ -96,7 +96,7 @@ static void lines_across_block_borders_come_out_whole(void **state)
 static shoal_status long_line(size_t size, const char *tail, shoal_err *err)
 {
     shoal_env *env = world_new();
-    struct sim_lines lines;
+    struct env_lines lines;
     char *text = malloc(size + strlen(tail)), *line;
     size_t length = 0;
 
@@ -104,10 +104,10 @@ static shoal_status long_line(size_t size, const char *tail, shoal_err *err)
     memset(text, 'x', size);
     memcpy(text + size, tail, strlen(tail));
     open_text(env, text, size + strlen(tail), &lines);
-    shoal_status st = sim_lines_next(&lines, &line, &length, err);
+    shoal_status st = env_lines_next(&lines, &line, &length, err);
     if (st == SHOAL_OK)
         assert_int_equal(length, size);
-    sim_lines_close(&lines);
+    env_lines_close(&lines);
     shoal_env_free(env);
     free(text);
     return st;
@@ -120,10 +120,10 @@ static void the_longest_line_is_64_kib_and_a_longer_one_an_error(void **state)
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(long_line(SIM_LINE_MAX, tails[i], NULL), SHOAL_OK);
-        assert_int_equal(long_line(SIM_LINE_MAX + 1, tails[i], &err), SHOAL_E_FORMAT);
+        assert_int_equal(long_line(ENV_LINE_MAX, tails[i], NULL), SHOAL_OK);
+        assert_int_equal(long_line(ENV_LINE_MAX + 1, tails[i], &err), SHOAL_E_FORMAT);
         assert_non_null(strstr(err.message, "line 1: expected a line of at most 65536 bytes"));
-        assert_int_equal(long_line(10 * SIM_LINE_MAX, tails[i], &err), SHOAL_E_FORMAT);
+        assert_int_equal(long_line(10 * ENV_LINE_MAX, tails[i], &err), SHOAL_E_FORMAT);
     }
 }
 
@@ -148,7 +148,7 @@ static void binary_and_compressed_files_are_named_as_such(void **state)
 static void peeking_shows_the_first_line_with_text_and_reads_nothing(void **state)
 {
     shoal_env *env = world_new();
-    struct sim_lines lines;
+    struct env_lines lines;
     const char *peeked;
     char *line;
     size_t length;
@@ -156,26 +156,26 @@ static void peeking_shows_the_first_line_with_text_and_reads_nothing(void **stat
     (void)state;
     open_text(env, "\n\nab\ncd\n", 8, &lines);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(sim_lines_peek(&lines, &peeked, &length, NULL), SHOAL_OK);
+        assert_int_equal(env_lines_peek(&lines, &peeked, &length, NULL), SHOAL_OK);
         assert_int_equal(length, 2);
         assert_memory_equal(peeked, "ab", 2);
     }
-    assert_int_equal(sim_lines_next(&lines, &line, &length, NULL), SHOAL_OK);
+    assert_int_equal(env_lines_next(&lines, &line, &length, NULL), SHOAL_OK);
     assert_memory_equal(line, "ab", 2);
     assert_int_equal(lines.line, 3);
-    sim_lines_close(&lines);
+    env_lines_close(&lines);
     shoal_env_free(env);
 }
 
 static void split_text(const char *text, char separator, char *out, shoal_status expected)
 {
-    struct sim_lines lines = {.what = "trace", .path = "f", .line = 7};
-    struct sim_field fields[SIM_FIELDS_MAX];
+    struct env_lines lines = {.what = "trace", .path = "f", .line = 7};
+    struct env_field fields[ENV_FIELDS_MAX];
     char copy[512];
     size_t count = 0, used = 0;
 
     strcpy(copy, text);
-    assert_int_equal(sim_lines_split(&lines, copy, strlen(copy), separator, fields, &count, NULL),
+    assert_int_equal(env_lines_split(&lines, copy, strlen(copy), separator, fields, &count, NULL),
                      expected);
     out[0] = '\0';
     for (size_t i = 0; expected == SHOAL_OK && i < count; i++) {
@@ -209,17 +209,17 @@ static void fields_are_cut_at_commas_outside_quotes(void **state)
 static void a_failing_read_is_an_error_not_an_end(void **state)
 {
     shoal_env *env = world_new();
-    struct sim_lines lines;
+    struct env_lines lines;
     char *line;
     size_t length;
 
     (void)state;
     open_text(env, "abcdef\nb\n", 9, &lines);
     assert_int_equal(env_sim_set_fault(env, "env.read", 1), SHOAL_OK);
-    assert_int_equal(sim_lines_next(&lines, &line, &length, NULL), SHOAL_OK);
-    assert_int_equal(sim_lines_next(&lines, &line, &length, NULL), SHOAL_OK);
-    assert_int_equal(sim_lines_next(&lines, &line, &length, NULL), SHOAL_E_IO);
-    sim_lines_close(&lines);
+    assert_int_equal(env_lines_next(&lines, &line, &length, NULL), SHOAL_OK);
+    assert_int_equal(env_lines_next(&lines, &line, &length, NULL), SHOAL_OK);
+    assert_int_equal(env_lines_next(&lines, &line, &length, NULL), SHOAL_E_IO);
+    env_lines_close(&lines);
     shoal_env_free(env);
 }
 
@@ -240,16 +240,16 @@ static void broken_quotes_and_control_characters_are_errors(void **state)
 
 static void messages_never_carry_control_characters_or_long_fields(void **state)
 {
-    char shown[SIM_SHOWN_MAX];
+    char shown[ENV_SHOWN_MAX];
     char text[200];
 
     (void)state;
     memset(text, 'y', sizeof text);
     text[3] = '\x1b';
-    sim_lines_show(text, sizeof text, shown);
+    env_lines_show(text, sizeof text, shown);
     assert_int_equal(strlen(shown), 43);
     assert_memory_equal(shown, "yyy?yyy", 7);
-    assert_string_equal(sim_lines_show("ab", 2, shown), "ab");
+    assert_string_equal(env_lines_show("ab", 2, shown), "ab");
 }
 
 int main(void)

@@ -5,19 +5,19 @@
  * without. An over-long line, a NUL byte and a compressed file are errors with the line number.
  * Fields are slices of the current line, valid until the next one. A byte order mark at the start
  * is skipped. Owner thread only. */
-#ifndef SIM_LINES_H
-#define SIM_LINES_H
+#ifndef ENV_LINES_H
+#define ENV_LINES_H
 
 #include "env/env.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-    SIM_LINE_MAX = 64 * 1024, /* bytes of a line without its end */
-    SIM_FIELDS_MAX = 64
+    ENV_LINE_MAX = 64 * 1024, /* bytes of a line without its end */
+    ENV_FIELDS_MAX = 64
 };
 
-struct sim_lines {
+struct env_lines {
     const struct base_alloc *alloc;
     struct env_file *file;
     const char *what; /* "trace": what messages call it */
@@ -31,37 +31,37 @@ struct sim_lines {
     uint64_t hash;      /* FNV-1a of all bytes read so far */
 };
 
-struct sim_field {
+struct env_field {
     char *text; /* not NUL-terminated */
     size_t length;
     uint32_t column; /* from 1 */
 };
 
 /* `what` and `path` are borrowed until closing. On failure *lines is closed. */
-SHOAL_MUST_USE shoal_status sim_lines_open(shoal_env *env, const char *what, const char *path,
-                                           struct sim_lines *lines, shoal_err *err);
-void sim_lines_close(struct sim_lines *lines); /* closing twice is allowed */
+SHOAL_MUST_USE shoal_status env_lines_open(shoal_env *env, const char *what, const char *path,
+                                           struct env_lines *lines, shoal_err *err);
+void env_lines_close(struct env_lines *lines); /* closing twice is allowed */
 
 /* The next line, without its end. SHOAL_END after the last. The bytes may be changed in place. */
-SHOAL_MUST_USE shoal_status sim_lines_next(struct sim_lines *lines, char **out_text,
+SHOAL_MUST_USE shoal_status env_lines_next(struct env_lines *lines, char **out_text,
                                            size_t *out_length, shoal_err *err);
 /* The first line with something in it, without reading past it. Only before the first next. */
-SHOAL_MUST_USE shoal_status sim_lines_peek(struct sim_lines *lines, const char **out_text,
+SHOAL_MUST_USE shoal_status env_lines_peek(struct env_lines *lines, const char **out_text,
                                            size_t *out_length, shoal_err *err);
 
 /* Cuts a line at `separator`, which is ',' (with "quoted ""fields""") or '\t' (plain). Writes at
- * most SIM_FIELDS_MAX fields; more, a stray quote or a control character is an error. */
-SHOAL_MUST_USE shoal_status sim_lines_split(const struct sim_lines *lines, char *text,
-                                            size_t length, char separator, struct sim_field *fields,
+ * most ENV_FIELDS_MAX fields; more, a stray quote or a control character is an error. */
+SHOAL_MUST_USE shoal_status env_lines_split(const struct env_lines *lines, char *text,
+                                            size_t length, char separator, struct env_field *fields,
                                             size_t *out_count, shoal_err *err);
 
 /* "cannot read trace 'a.csv', line 41, column 3: expected ..."; the column is left out when 0.
  * Returns SHOAL_E_FORMAT. */
-shoal_status sim_lines_bad(const struct sim_lines *lines, uint32_t column, shoal_err *err,
+shoal_status env_lines_bad(const struct env_lines *lines, uint32_t column, shoal_err *err,
                            const char *format, ...) SHOAL_PRINTF(4, 5);
 
 /* A field as messages show it: cut at 40 bytes, control characters as '?'. */
-enum { SIM_SHOWN_MAX = 48 };
-const char *sim_lines_show(const char *text, size_t length, char buf[SIM_SHOWN_MAX]);
+enum { ENV_SHOWN_MAX = 48 };
+const char *env_lines_show(const char *text, size_t length, char buf[ENV_SHOWN_MAX]);
 
 #endif
