@@ -19,7 +19,9 @@
  * several times as many. When staleness is allowed, as many run as there are threads, each sees what
  * ended before it began, and `spread` allows for those beside it. In a bulk synchronous job a clock
  * is a wave of LOGREG_WAVE executors while the others pause: the same result for any number of
- * workers, with that much to do at once.
+ * workers, with that much to do at once. The option `wave` makes it more: all executors at once are
+ * as many machines that each have a part of the data and meet once an epoch (dual: CoCoA+, Ma and
+ * others 2015; sgd: averaged models), which need more epochs the more they are.
  *
  * The end. Dual: passes give a guess of the duality gap, which is often low; when it is small enough
  * a clock of JUDGE tasks finds the gap itself, and the job ends when that is below tol x objective.
@@ -62,6 +64,13 @@ static const shoal_opt OPTS[] = {
     {"executors", SHOAL_OPT_U64, "0",
      "parts of the data, as many as can work at once; 0: by the data, up to 64", 0,
      LOGREG_EXECUTORS_MAX, NULL, offsetof(struct logreg_options, executors)},
+    {"wave", SHOAL_OPT_U64, "0",
+     "executors that work at once from the same weights, with --staleness 0 (sdca, sgd, l1): more "
+     "in parallel, more epochs; 0: 4",
+     0, LOGREG_EXECUTORS_MAX, NULL, offsetof(struct logreg_options, wave)},
+    {"judge", SHOAL_OPT_U64, "0",
+     "epochs from one look at the objective to the next (sdca, sgd); 0: when it pays", 0, 1e6, NULL,
+     offsetof(struct logreg_options, judge)},
     {"bias", SHOAL_OPT_FLAG, "false", "one more column, of ones (penalised like the others)", 0, 0,
      NULL, offsetof(struct logreg_options, bias)},
     {"rate", SHOAL_OPT_F64, "0.1", "first step of sgd", 1e-9, 1e3, NULL,
@@ -151,8 +160,9 @@ static shoal_status send(shoal_driver *driver, uint32_t executor, uint32_t fn, f
 /* Bulk synchronous: the next so many have their pass, the others pause. */
 static shoal_status send_wave(shoal_driver *driver, shoal_err *err)
 {
+    const struct logreg_options *o = shoal_driver_options(driver);
     struct logreg_driver *d = shoal_driver_state(driver);
-    uint32_t end = d->sent + LOGREG_WAVE;
+    uint32_t end = d->sent + (o->wave > 0 ? (uint32_t)o->wave : LOGREG_WAVE);
     shoal_status st = SHOAL_OK;
 
     end = end < d->executors ? end : d->executors;
@@ -211,8 +221,11 @@ static bool is_last(shoal_driver *driver)
 /* ---- ends of epochs ---- */
 
 /* Whether to find out where we are. */
-static bool judging_pays(struct logreg_driver *d, const struct logreg_result *sum, double half)
+static bool judging_pays(struct logreg_driver *d, const struct logreg_options *o,
+                         const struct logreg_result *sum, double half)
 {
+    if (o->judge > 0 && d->way != NUM_LINEAR_LASSO)
+        return d->epoch - d->judged >= o->judge;
     switch (d->way) {
     case NUM_LINEAR_DUAL: {
         double enough = fmin(d->tol * (sum->loss + half), d->expect);
@@ -251,7 +264,7 @@ static shoal_status end_epoch(shoal_driver *driver, shoal_err *err)
     if (d->way == NUM_LINEAR_LASSO && d->epoch == 1)
         d->first = sum.gap;
     d->rest = sum.gap;
-    if (is_last(driver) || judging_pays(d, &sum, half_square(driver)))
+    if (is_last(driver) || judging_pays(d, shoal_driver_options(driver), &sum, half_square(driver)))
         return judge(driver, err);
     return begin_epoch(driver, err);
 }

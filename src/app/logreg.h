@@ -23,7 +23,7 @@
 
 enum {
     LOGREG_EXECUTORS_MAX = 64,
-    LOGREG_WAVE = 4 /* executors at a time in a bulk synchronous job */
+    LOGREG_WAVE = 4 /* executors at a time in a bulk synchronous job, if `wave` does not say */
 };
 
 enum logreg_algorithm { LOGREG_AUTO, LOGREG_NEWTON, LOGREG_SDCA, LOGREG_SGD };
@@ -33,7 +33,7 @@ struct logreg_options {
     uint32_t penalty;   /* enum num_linear_penalty */
     uint32_t algorithm; /* enum logreg_algorithm */
     uint32_t index;     /* enum data_svm_base: from one or zero */
-    uint64_t epochs, executors;
+    uint64_t epochs, executors, wave, judge;
     double cost, lambda, tol, rate; /* lambda: 0: cost it is */
     bool bias, probabilities;
 };

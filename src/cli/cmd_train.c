@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +222,14 @@ static double cpu_seconds(int who)
         return 0;
     return (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+/* NAN: not a file whose bytes mean anything. */
+static double file_bytes(const char *path)
+{
+    struct stat now;
+
+    return stat(path, &now) == 0 && S_ISREG(now.st_mode) ? (double)now.st_size : (double)NAN;
 }
 
 /* Not one of the files that options of the application name. */
@@ -503,6 +512,8 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     opts.checkpoint.every_ms = (uint64_t)(1000 * v->every_s);
     opts.checkpoint.resume = v->resume;
     trained.app = opts.app;
+    trained.threads = opts.threads;
+    trained.data_bytes = file_bytes(opts.path);
     base_buf_init(&settings, env_alloc(cx->env), SETTINGS_MAX);
     base_buf_init(&trained.said, env_alloc(cx->env), SAID_MAX);
     base_buf_init(&page, env_alloc(cx->env), SHOAL_PAGE_MAX);
@@ -513,7 +524,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
         st = check_settings(cx, opts.app, args[0], settings.data, &err);
     if (st == SHOAL_OK)
         st = parse_staleness(v, opts.app, &opts.staleness, &err);
-    opts.settings = settings.data;
+    opts.settings = trained.settings = settings.data;
     if (st == SHOAL_OK)
         st = check_model(cx, &opts, v, &err);
     if (st == SHOAL_OK)

@@ -15,8 +15,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { PLOT_PX = 220, VALUE_DIGITS = 6 };
-_Static_assert(TRAIN_TRAIL_MAX + 1 < PAGE_POINTS_MAX, "a trail is a line");
+enum { PLOT_PX = 220, VALUE_DIGITS = 6, DRAWN_MAX = 200 };
+_Static_assert(DRAWN_MAX < PAGE_POINTS_MAX && TRAIN_TRAIL_CREWS < PAGE_POINTS_MAX, "lines");
 
 static const char *base_name(const char *path)
 {
@@ -145,13 +145,15 @@ static double seconds_of(const struct train_job_result *r, uint64_t at_ns)
     return at_ns > r->begun_ns ? fmin((double)(at_ns - r->begun_ns) * 1e-9, r->seconds) : 0;
 }
 
-/* Points that may be drawn. */
+/* Points that are drawn: finite ones, of a long trail some evenly apart with the first and the last. */
 static size_t fill_values(const struct train_job_result *r, struct page_line *line, double *lo,
                           double *hi)
 {
     *lo = INFINITY;
     *hi = -INFINITY;
-    for (uint32_t i = 0; i < r->trail.count; i++) {
+    size_t count = r->trail.count, drawn = count < DRAWN_MAX ? count : DRAWN_MAX;
+    for (size_t n = 0; n < drawn; n++) {
+        size_t i = count > DRAWN_MAX ? n * (count - 1) / (DRAWN_MAX - 1) : n;
         double value = r->trail.value[i].value;
         if (!isfinite(value))
             continue;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/columns.h"
 #include "cli/term.h"
+#include "train/options.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -328,10 +329,76 @@ static void put_said(struct base_buf *out, const struct base_buf *said, bool jso
     base_buf_fini(&line);
 }
 
-/* Room for all that is printed: an escaped byte has six. */
+/* Room for all that is printed: an escaped byte has six, a point of the curve four numbers. */
 static size_t print_max(const struct cli_trained *t)
 {
-    return ((size_t)1 << 16) + 8 * t->said.size;
+    return ((size_t)1 << 17) + 8 * t->said.size +
+           (t->settings != NULL ? 8 * strlen(t->settings) : 0) +
+           128 * (size_t)t->result.trail.count;
+}
+
+/* What tells runs apart: "algorithm" is the application and its option of that name, if it has one. */
+static void put_options(struct base_buf *out, const struct cli_trained *t)
+{
+    struct base_opt rows[TRAIN_OPTIONS_MAX];
+    size_t count = train_options_rows(t->app, rows);
+    struct base_buf value, algorithm;
+    void *values = NULL;
+    shoal_status st = train_options_new(out->alloc, t->app, t->settings != NULL ? t->settings : "",
+                                        &values, NULL);
+
+    base_buf_init(&value, out->alloc, out->size_max);
+    base_buf_init(&algorithm, out->alloc, out->size_max);
+    base_buf_puts(&algorithm, t->app->name);
+    base_buf_puts(out, ",\"options\":{");
+    for (size_t i = 0; i < count && st == SHOAL_OK; i++) {
+        base_buf_clear(&value);
+        base_opt_format(&rows[i], values, &value);
+        base_buf_puts(&value, "");
+        st = base_buf_status(&value);
+        if (st != SHOAL_OK)
+            break;
+        base_buf_puts(out, i > 0 ? "," : "");
+        base_buf_json_string(out, rows[i].name);
+        base_buf_puts(out, ":");
+        base_buf_json_string(out, value.data);
+        if (strcmp(rows[i].name, "algorithm") == 0)
+            base_buf_printf(&algorithm, "-%s", value.data);
+    }
+    base_buf_puts(out, "},\"algorithm\":");
+    if (st == SHOAL_OK)
+        st = base_buf_status(&algorithm);
+    if (st == SHOAL_OK)
+        base_buf_json_string(out, algorithm.data);
+    else
+        out->status = st;
+    train_options_free(out->alloc, values);
+    base_buf_fini(&value);
+    base_buf_fini(&algorithm);
+}
+
+/* The objective along the way: of reports in the same clock the last one. */
+static void put_curve(struct base_buf *out, const struct train_job_result *r)
+{
+    const struct train_trail *trail = &r->trail;
+    const char *between = "";
+
+    base_buf_puts(out, ",\"curve\":[");
+    for (uint32_t i = 0; i < trail->count; i++) {
+        const struct train_trail_value *v = &trail->value[i];
+        if (i + 1 < trail->count && v[1].clock == v->clock)
+            continue;
+        double at_s = v->at_ns > r->begun_ns ? (double)(v->at_ns - r->begun_ns) * 1e-9 : 0;
+        base_buf_printf(out, "%s[%" PRIu64 ",", between, v->clock);
+        base_json_f64(out, fmin(at_s, r->seconds));
+        base_buf_puts(out, ",");
+        base_json_f64(out, v->value);
+        base_buf_puts(out, ",");
+        base_json_f64(out, (double)v->task_ns * 1e-9);
+        base_buf_puts(out, "]");
+        between = ",";
+    }
+    base_buf_puts(out, "]");
 }
 
 static int print_json(const struct cli_context *cx, const struct cli_trained *t)
@@ -383,7 +450,12 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
         base_buf_puts(&out, "null");
     base_buf_puts(&out, ",\"said\":[");
     put_said(&out, &t->said, true);
-    base_buf_puts(&out, "]}\n");
+    base_buf_puts(&out, "]");
+    base_buf_printf(&out, ",\"machines\":%u,\"threads\":%u", s->workers, t->threads);
+    put_number(&out, "size", t->data_bytes);
+    put_options(&out, t);
+    put_curve(&out, &t->result);
+    base_buf_puts(&out, "}\n");
     rc = cli_print(cx, &out);
     base_buf_fini(&out);
     return rc;

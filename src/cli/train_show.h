@@ -62,6 +62,9 @@ struct cli_trained {
     struct train_job_result result;
     struct base_buf said; /* by the application, lines */
     double cpu_s;
+    const char *settings; /* of the application, "key=value" lines; NULL: none */
+    uint32_t threads;     /* of each worker */
+    double data_bytes;    /* NAN: the data is not a file */
 };
 int cli_train_print(const struct cli_context *cx, const struct cli_trained *t);
 

@@ -165,7 +165,7 @@ void shoal_driver_report(shoal_driver *driver, double value, double progress, ui
         stats->value = value;
         train_history_add(&driver->master->history, value);
         train_trail_value(&driver->master->trail, env_now_ns(driver->master->env), stats->clocks,
-                          value);
+                          stats->run_ns, value);
     }
     if (!isnan(progress))
         stats->progress = progress;

@@ -9,7 +9,8 @@ static void halve(struct train_trail *t)
     t->every *= 2;
 }
 
-void train_trail_value(struct train_trail *t, uint64_t at_ns, uint64_t clock, double value)
+void train_trail_value(struct train_trail *t, uint64_t at_ns, uint64_t clock, uint64_t task_ns,
+                       double value)
 {
     if (t->every == 0)
         t->every = 1;
@@ -19,7 +20,7 @@ void train_trail_value(struct train_trail *t, uint64_t at_ns, uint64_t clock, do
     if (even && t->count == TRAIN_TRAIL_MAX)
         halve(t);
     t->extra = !even;
-    t->value[t->count++] = (struct train_trail_value){at_ns, clock, value};
+    t->value[t->count++] = (struct train_trail_value){at_ns, clock, task_ns, value};
 }
 
 void train_trail_crew(struct train_trail *t, uint64_t at_ns, uint32_t workers, uint32_t lost)
@@ -28,7 +29,7 @@ void train_trail_crew(struct train_trail *t, uint64_t at_ns, uint32_t workers, u
 
     if (last != NULL && last->workers == workers && last->lost == lost)
         return;
-    if (t->crews < TRAIN_TRAIL_MAX)
+    if (t->crews < TRAIN_TRAIL_CREWS)
         t->crews++;
     t->crew[t->crews - 1] = (struct train_trail_crew){at_ns, workers, lost};
 }

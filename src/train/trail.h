@@ -10,11 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TRAIN_TRAIL_MAX = 200 };
+enum { TRAIN_TRAIL_MAX = 1000, TRAIN_TRAIL_CREWS = 200 };
 
 struct train_trail {
     struct train_trail_value {
         uint64_t at_ns, clock;
+        uint64_t task_ns; /* spent in tasks by then, all threads together */
         double value;
     } value[TRAIN_TRAIL_MAX + 1];
     uint32_t count;
@@ -23,11 +24,12 @@ struct train_trail {
     struct train_trail_crew {
         uint64_t at_ns;
         uint32_t workers, lost; /* lost: of all time */
-    } crew[TRAIN_TRAIL_MAX];
+    } crew[TRAIN_TRAIL_CREWS];
     uint32_t crews;
 };
 
-void train_trail_value(struct train_trail *trail, uint64_t at_ns, uint64_t clock, double value);
+void train_trail_value(struct train_trail *trail, uint64_t at_ns, uint64_t clock, uint64_t task_ns,
+                       double value);
 /* Looked at: nothing is kept when all is as it was. */
 void train_trail_crew(struct train_trail *trail, uint64_t at_ns, uint32_t workers, uint32_t lost);
 

@@ -52,6 +52,26 @@ def every_loss_learns():
         check(("log_loss" in test) == ("hinge" not in "".join(pairs)), f"{pairs}: {test}")
 
 
+def the_curve_is_how_the_objective_fell():
+    """Of machines that meet once an epoch: the more, the less an epoch helps, whoever runs them."""
+    size = Path("a9a").stat().st_size
+    first, after = {}, {}
+    for machines in (1, 8, 64):
+        words = ["train", "logreg", "a9a", *settings("algorithm=sdca", f"executors={machines}", f"wave={machines}", "judge=1", "epochs=10",
+                                                    "tol=1e-9"), "--staleness", "0", "--threads", "1", "--json"]
+        told = json.loads(good(*words))
+        check(told["algorithm"] == "logreg-sdca" and told["machines"] == told["threads"] == 1 and told["size"] == size, f"{told}")
+        check(told["options"]["executors"] == str(machines) and told["options"]["loss"] == "logistic", f"{told['options']}")
+        curve = told["curve"]
+        check([row[0] for row in curve] == [2 * epoch for epoch in range(1, 11)], f"{machines}: a pass and a look an epoch, {curve}")
+        check(all(a[1] <= b[1] and a[3] <= b[3] for a, b in zip(curve, curve[1:])), f"time goes on: {curve}")
+        check(curve[-1][2] == told["value"] and curve[-1][1] <= told["seconds"] and curve[-1][3] <= told["task_s"] + 1e-6, f"{told}")
+        first[machines], after[machines] = curve[0][2], curve[-1][2]
+        again = json.loads(good(*words, "--workers", "2"))
+        check([row[2] for row in again["curve"]] == [row[2] for row in curve], "two workers give another curve")
+    check(after[1] < after[8] < after[64] < min(first.values()), f"{first} {after}")
+
+
 def predictions_and_what_eval_tells_agree():
     good("train", "logreg", "a9a", "--set", "probabilities=true", "--out", "p.shoal")
     told = json.loads(good("eval", "p.shoal", "a9a.t", "--json"))
@@ -75,7 +95,7 @@ def main():
         for name in ("a9a", "a9a.t"):
             Path(name).write_bytes(lzma.open(DATA / f"{name}.xz").read())
         for test in (workers_die_come_and_go_and_the_model_is_the_same, every_loss_learns,
-                     predictions_and_what_eval_tells_agree):
+                     the_curve_is_how_the_objective_fell, predictions_and_what_eval_tells_agree):
             test()
         os.chdir("/")
     for problem in problems:

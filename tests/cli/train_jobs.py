@@ -11,7 +11,7 @@ from pathlib import Path
 SHOAL = os.environ["SHOAL_BIN"]
 SLOW = 10 if os.environ.get("SHOAL_SANITIZE") else 1
 FIELDS = ("app objective value seconds load_seconds cpu_s units_per_s units clocks tasks tasks_redone moves "
-          "max_pause_ms task_s blocked_s workers workers_lost executors staleness model").split()
+          "max_pause_ms task_s blocked_s workers workers_lost executors staleness model machines threads size options algorithm curve").split()
 problems = []
 children = []
 

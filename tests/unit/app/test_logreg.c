@@ -84,6 +84,7 @@ static const struct problem PROBLEMS[] = {
     {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "algorithm=newton\ntol=1e-4\n", 0, 1e-5},
     {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "algorithm=sdca\n", 1, 1e-4},
     {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "algorithm=sdca\n", 0, 1e-4},
+    {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "algorithm=sdca\nwave=64\njudge=1\n", 0, 1e-4},
     {NUM_LINEAR_LOGISTIC, NUM_LINEAR_SQUARES, "algorithm=sgd\nepochs=300\n", 1, 0.05},
     {NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE, "penalty=l1\ntol=1e-3\n", 1, 1e-4},
     {NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE, "penalty=l1\ntol=1e-3\n", 0, 1e-4},
@@ -244,6 +245,7 @@ static const char *const BULK[] = {
     "executors=9\nloss=hinge\nalgorithm=sdca\nepochs=6\n", /* dual in waves */
     "executors=5\npenalty=l1\nepochs=10\n",            /* prox, or lasso in waves of three lanes */
     "executors=6\nalgorithm=sgd\nepochs=3\nbias=true", /* sgd in waves */
+    "executors=9\nalgorithm=sdca\nwave=9\njudge=2\nepochs=5\n", /* all at once */
 };
 
 static void bulk_synchronous_jobs_give_the_same_bits(void **state)
@@ -296,6 +298,45 @@ static void workers_on_other_machines_change_no_bit(void **state)
             cluster_free(&c);
         }
     assert_true(sum.far > 0);
+}
+
+/* ---- waves ---- */
+
+/* Clocks of a job of five epochs, each judged, and what it came to. */
+static uint64_t clocks_of(const char *wave, double *out_value)
+{
+    struct cluster c = {.workers = 2};
+    char settings[120];
+
+    snprintf(settings, sizeof settings,
+             "cost=0.5\nexecutors=8\njudge=1\nalgorithm=sdca\ntol=1e-12\nepochs=5\nwave=%s\n",
+             wave);
+    run(&c, 1, settings);
+    struct train_stats stats = train_master_stats(c.master);
+    const struct train_trail *trail = train_master_trail(c.master);
+    assert_int_equal(trail->count, 5);
+    for (uint32_t i = 1; i < trail->count; i++)
+        assert_true(trail->value[i].clock > trail->value[i - 1].clock &&
+                    trail->value[i].task_ns >= trail->value[i - 1].task_ns);
+    *out_value = stats.value;
+    cluster_free(&c);
+    return stats.clocks;
+}
+
+static void as_many_work_at_once_as_a_wave_has(void **state)
+{
+    double one, usual, all;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        make_world(seed, 1, 12);
+        assert_int_equal(clocks_of("1", &one), 5 * (8 + 1)); /* and one to judge */
+        assert_int_equal(clocks_of("0", &usual), 5 * (2 + 1));
+        assert_int_equal(clocks_of("3", &usual), 5 * (3 + 1));
+        assert_int_equal(clocks_of("8", &all), 5 * (1 + 1));
+        assert_int_equal(clocks_of("64", &usual), 5 * (1 + 1));
+        assert_true(usual == all && one != all); /* from the same weights, or from newer ones */
+    }
 }
 
 /* ---- what the plan decides ---- */
@@ -415,6 +456,7 @@ int main(void)
         cmocka_unit_test(steps_that_go_out_as_factors_come_near),
         cmocka_unit_test(bulk_synchronous_jobs_give_the_same_bits),
         cmocka_unit_test(workers_on_other_machines_change_no_bit),
+        cmocka_unit_test(as_many_work_at_once_as_a_wave_has),
         cmocka_unit_test(newton_is_bulk_synchronous_and_passes_are_not_unless_somebody_says_so),
         cmocka_unit_test(a_hinge_ends_by_its_gap),
         cmocka_unit_test(a_sampled_hessian_leads_to_the_same_minimum),

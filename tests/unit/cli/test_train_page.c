@@ -68,7 +68,7 @@ static const char *page(void)
 
 static void report(uint64_t at_s, double value)
 {
-    train_trail_value(&trained.result.trail, at_s * 1000000000, at_s, value);
+    train_trail_value(&trained.result.trail, at_s * 1000000000, at_s, 0, value);
 }
 
 static void words_of_the_application_are_text(void **state)
@@ -118,6 +118,15 @@ static void the_value_is_drawn_from_its_second_report_on(void **state)
     assert_non_null(strstr(text, "M100.0 0.0L900.0 220.0")); /* from 4 to 2, at 1 and 9 of 10 s */
 }
 
+static void a_long_trail_is_drawn_from_its_first_to_its_last_point(void **state)
+{
+    (void)state;
+    trained.result.seconds = 5000;
+    for (uint64_t at_s = 0; at_s <= 5000; at_s++)
+        report(at_s, 9 - (double)at_s / 1000);
+    assert_non_null(strstr(page(), "over time, from 9 to 4"));
+}
+
 static void workers_are_drawn_when_they_changed(void **state)
 {
     struct train_trail *trail = &trained.result.trail;
@@ -158,6 +167,7 @@ int main(void)
         CASE(sections_of_the_application_stand_as_they_are),
         CASE(a_setting_that_was_chosen_is_bold),
         CASE(the_value_is_drawn_from_its_second_report_on),
+        CASE(a_long_trail_is_drawn_from_its_first_to_its_last_point),
         CASE(workers_are_drawn_when_they_changed),
         CASE(a_page_that_is_too_large_is_an_error_and_no_page),
     };

@@ -212,6 +212,92 @@ static void lines_of_the_application_are_printed_whole(void **state)
     base_buf_fini(&t.said);
 }
 
+static const char *print_json(struct cli_trained *t, char **out_text)
+{
+    shoal_env *env;
+    size_t size;
+    int out_errno = 0;
+    FILE *out = open_memstream(out_text, &size);
+    struct cli_context cx = {.out = out, .err = out, .json = true, .out_errno = &out_errno};
+
+    assert_int_equal(shoal_env_real_new(&env, NULL), SHOAL_OK);
+    cx.env = env;
+    assert_int_equal(cli_train_print(&cx, t), 0);
+    fclose(out);
+    shoal_env_free(env);
+    return *out_text;
+}
+
+struct chosen {
+    uint32_t algorithm;
+    uint64_t parts;
+};
+
+static void json_tells_runs_apart(void **state)
+{
+    static const char *const ALGORITHMS[] = {"fast", "good", NULL};
+    static const shoal_opt OPTS[] = {
+        {"algorithm", SHOAL_OPT_CHOICE, "fast", "", 0, 0, ALGORITHMS,
+         offsetof(struct chosen, algorithm)},
+        {"parts", SHOAL_OPT_U64, "4", "", 0, 100, NULL, offsetof(struct chosen, parts)},
+    };
+    static const shoal_app APP = {.name = "odd",
+                                  .objective = "loss",
+                                  .units = "rows",
+                                  .opts = OPTS,
+                                  .opt_count = 2,
+                                  .options_size = sizeof(struct chosen)};
+    static const shoal_app PLAIN = {.name = "plain", .objective = "loss", .units = "rows"};
+    struct cli_trained t = {.app = &APP,
+                            .name = "x",
+                            .result = {.seconds = 1, .stats = {.workers = 3}},
+                            .settings = "parts=7\nalgorithm=good\n",
+                            .threads = 2,
+                            .data_bytes = 1234};
+    char *text;
+
+    (void)state;
+    print_json(&t, &text);
+    assert_non_null(strstr(text, "\"machines\":3,\"threads\":2,\"size\":1234,"));
+    assert_non_null(strstr(text, "\"options\":{\"algorithm\":\"good\",\"parts\":\"7\"},"
+                                 "\"algorithm\":\"odd-good\",\"curve\":[]}"));
+    free(text);
+    t.app = &PLAIN;
+    t.settings = NULL;
+    t.data_bytes = (double)NAN;
+    print_json(&t, &text);
+    assert_non_null(strstr(text, "\"size\":null,\"options\":{},\"algorithm\":\"plain\""));
+    free(text);
+}
+
+static void a_curve_has_one_point_a_clock_and_times_of_this_run(void **state)
+{
+    static const shoal_app APP = {.name = "odd", .objective = "loss", .units = "rows"};
+    static struct cli_trained t;
+    struct train_trail *trail = &t.result.trail;
+    char *text;
+
+    (void)state;
+    t = (struct cli_trained){.app = &APP, .name = "x", .result = {.seconds = 4}};
+    t.result.begun_ns = 1000000000;
+    train_trail_value(trail, 500000000, 0, 0, 9); /* before it begun */
+    train_trail_value(trail, 1500000000, 1, 250000000, 8);
+    train_trail_value(trail, 2000000000, 2, 500000000, 7);
+    train_trail_value(trail, 2000000000, 2, 500000000, 6.5); /* the same clock again */
+    train_trail_value(trail, 3000000000, 3, 500000000, (double)NAN);
+    train_trail_value(trail, 9000000000, 5, 500000000, 6); /* after the end */
+    print_json(&t, &text);
+    assert_non_null(strstr(text, "\"curve\":[[0,0,9,0],[1,0.5,8,0.25],[2,1,6.5,0.5],"
+                                 "[3,2,null,0.5],[5,4,6,0.5]]}\n"));
+    free(text);
+    for (uint64_t n = 6; n < 5000; n++) /* much of everything is still one object */
+        train_trail_value(trail, UINT64_MAX / 5000 * n, UINT64_MAX / 5000 * n,
+                          UINT64_MAX / 5000 * n, -1e-300 / (double)n);
+    print_json(&t, &text);
+    assert_string_equal(text + strlen(text) - 4, "]]}\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +311,8 @@ int main(void)
         cmocka_unit_test(time_left_follows_what_was_done_since_the_beginning),
         cmocka_unit_test(staleness_is_a_mean_over_tasks),
         cmocka_unit_test(lines_of_the_application_are_printed_whole),
+        cmocka_unit_test(json_tells_runs_apart),
+        cmocka_unit_test(a_curve_has_one_point_a_clock_and_times_of_this_run),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -16,10 +16,11 @@ static void values_are_even_but_for_the_last_one(void **state)
     (void)state;
     trail = (struct train_trail){.count = 0};
     for (uint64_t n = 0; n < 20000; n++) {
-        train_trail_value(&trail, 10 * n, n, (double)n);
+        train_trail_value(&trail, 10 * n, n, 7 * n, (double)n);
         assert_in_range(trail.count, 1, TRAIN_TRAIL_MAX + 1);
         const struct train_trail_value *last = &trail.value[trail.count - 1];
-        assert_true(last->clock == n && last->at_ns == 10 * n && last->value == (double)n);
+        assert_true(last->clock == n && last->at_ns == 10 * n && last->task_ns == 7 * n &&
+                    last->value == (double)n);
         for (uint32_t i = 0; i + 1 < trail.count; i++)
             assert_int_equal(trail.value[i].clock, i * trail.every);
         assert_true(n < TRAIN_TRAIL_MAX || trail.count >= TRAIN_TRAIL_MAX / 2);
@@ -41,11 +42,11 @@ static void of_too_many_changes_the_last_one_is_there(void **state)
 {
     (void)state;
     trail = (struct train_trail){.count = 0};
-    for (uint32_t t = 0; t < 5 * TRAIN_TRAIL_MAX; t++)
+    for (uint32_t t = 0; t < 5 * TRAIN_TRAIL_CREWS; t++)
         train_trail_crew(&trail, t, t, 0);
-    assert_int_equal(trail.crews, TRAIN_TRAIL_MAX);
-    assert_int_equal(trail.crew[TRAIN_TRAIL_MAX - 1].workers, 5 * TRAIN_TRAIL_MAX - 1);
-    assert_int_equal(trail.crew[TRAIN_TRAIL_MAX - 2].workers, TRAIN_TRAIL_MAX - 2);
+    assert_int_equal(trail.crews, TRAIN_TRAIL_CREWS);
+    assert_int_equal(trail.crew[TRAIN_TRAIL_CREWS - 1].workers, 5 * TRAIN_TRAIL_CREWS - 1);
+    assert_int_equal(trail.crew[TRAIN_TRAIL_CREWS - 2].workers, TRAIN_TRAIL_CREWS - 2);
 }
 
 int main(void)
