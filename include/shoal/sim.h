@@ -34,7 +34,7 @@ typedef struct shoal_sim_opts {
     const char *const *traces; /* paths; "-" is standard input */
     size_t trace_count;
     const char *cluster;  /* nodes x GPUs : kind, such as "6x4:t4,2x8:a100" */
-    const char *profiles; /* throughput table or folder of profiles; NULL: none */
+    const char *profiles; /* throughput table, fitted models or folder of profiles; NULL: none */
     double round_s;       /* a decision so often; 60 */
     double restart_s;     /* what a start or a move costs a job; 30 */
     double lease_s;       /* a job that was placed is not moved for this long; 0 */

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/repeat.h"
+#include "cli/sim_prices.h"
 #include "cli/sim_show.h"
 #include "shoal/version.h"
 #include "sim/choice.h"
@@ -29,11 +30,11 @@ enum { RUNS_MAX = 32, KNOBS_MAX = 128, TEXT_MAX = 64 << 20 };
 static const char default_cluster[] = "16x4:t4";
 
 struct values {
-    const char *cluster, *policy, *profiles, *report, *job, *events;
+    const char *cluster, *policy, *profiles, *report, *job, *events, *prices, *prices_from;
     uint32_t format;
     double round_s, react_s, restart_s, lease_s, node_mtbf_s, node_repair_s, checkpoint_s;
     double interference, report_noise, work_error, halving;
-    bool job_failures;
+    bool job_failures, spread, neighbours;
     uint64_t seed, threads, report_bad;
     struct base_opt_list sets;
 };
@@ -51,6 +52,7 @@ struct work {
     struct cli_context *cx;
     const struct values *v;
     struct sched_cluster cluster;
+    struct sim_prices *prices; /* NULL: those of the cluster */
     struct sim_trace *trace;
     struct base_buf words; /* the policy list, cut at its commas and colons */
     struct one_run runs[RUNS_MAX];
@@ -264,6 +266,8 @@ static void prepare_run(struct work *w, struct one_run *run)
     run->opts.restart_s = v->restart_s;
     run->opts.lease_s = v->lease_s;
     run->opts.interference = v->interference;
+    run->opts.spread = v->spread;
+    run->opts.neighbours = v->neighbours;
     run->opts.report_noise = v->report_noise;
     run->opts.report_bad = (uint32_t)v->report_bad;
     run->opts.work_error = v->work_error < WORK_ERROR_MAX ? v->work_error : (double)INFINITY;
@@ -272,6 +276,7 @@ static void prepare_run(struct work *w, struct one_run *run)
     run->opts.node_repair_s = v->node_repair_s;
     run->opts.job_failures = v->job_failures;
     run->opts.checkpoint_s = v->checkpoint_s;
+    run->opts.prices = w->prices;
     run->opts.seed = v->seed;
     run->opts.record = v->report != NULL;
     run->opts.shares = w->cx->json || w->story_job != SIM_NONE;
@@ -343,6 +348,13 @@ static void note_cost(const struct work *w)
 {
     const struct sched_kind *kind = w->cluster.kinds;
 
+    if (w->prices != NULL) {
+        base_log(&w->cx->log, BASE_LOG_INFO,
+                 "no cost: a GPU kind was used when neither the price history nor the cluster "
+                 "(usd=) has a price");
+        return;
+    }
+
     for (uint32_t k = 0; k < w->cluster.kind_count; k++)
         if (w->cluster.kinds[k].usd_gpu_h < 0) {
             kind = &w->cluster.kinds[k];
@@ -378,6 +390,8 @@ static void print_notes(const struct work *w)
                  "--halving stopped nobody: it needs jobs of one app that all have a score");
     note_failed(w);
     cli_sim_note_unproven(w->cx, w->results, w->run_count);
+    if (w->prices != NULL)
+        cli_sim_prices_note(w->cx, w->prices, &w->cluster);
     if (isnan(m->cost_usd))
         note_cost(w);
     if (w->v->report != NULL)
@@ -421,6 +435,7 @@ static void work_fini(struct work *w)
 {
     for (size_t i = 0; i < w->run_count; i++)
         sim_result_free(w->runs[i].result);
+    sim_prices_free(w->prices);
     sim_trace_free(w->trace);
     sched_cluster_fini(&w->cluster);
     base_buf_fini(&w->words);
@@ -442,7 +457,7 @@ static shoal_status check_outputs(const struct work *w, const char *const *args,
                                   shoal_err *err)
 {
     const struct values *v = w->v;
-    const char *others[] = {v->cluster, v->profiles};
+    const char *others[] = {v->cluster, v->profiles, v->prices};
     const char *outputs[] = {v->report, v->events};
 
     if (v->events != NULL && strcmp(v->events, "-") == 0)
@@ -474,6 +489,9 @@ static shoal_status prepare(struct work *w, const char *const *args, size_t arg_
         st = parse_policies(w, err);
     if (st == SHOAL_OK)
         st = cli_cluster_load(w->cx, w->v->cluster, &w->cluster, err);
+    if (st == SHOAL_OK)
+        st = cli_sim_prices_load(w->cx, w->v->prices, w->v->prices_from, &w->cluster, &w->prices,
+                                 err);
     if (st == SHOAL_OK)
         st = sim_trace_load(env, args, arg_count, (enum sim_format)w->v->format, &w->trace, err);
     if (st != SHOAL_OK)
@@ -564,7 +582,7 @@ static const struct base_opt rows[] = {
      .type = BASE_OPT_STR,
      .meta = "PATH",
      .complete = "file",
-     .help = "speeds of models: a throughput table (.json) or a folder of profiles",
+     .help = "speeds of models: a throughput table or fitted model (.json), or folder of profiles",
      .offset = offsetof(struct values, profiles)},
     {.name = "format",
      .type = BASE_OPT_CHOICE,
@@ -573,6 +591,18 @@ static const struct base_opt rows[] = {
      .choices = sim_format_names,
      .help = "format of the trace",
      .offset = offsetof(struct values, format)},
+    {.name = "prices",
+     .type = BASE_OPT_STR,
+     .meta = "PATH",
+     .complete = "file",
+     .help = "a history of prices, see 'shoal market': a GPU costs at each time what the cheapest "
+             "offer of its name does",
+     .offset = offsetof(struct values, prices)},
+    {.name = "prices-from",
+     .type = BASE_OPT_STR,
+     .meta = "DATE",
+     .help = "the date at which the trace begins [the first in the history]",
+     .offset = offsetof(struct values, prices_from)},
     {.name = "round",
      .letter = 'r',
      .type = BASE_OPT_DURATION,
@@ -615,6 +645,14 @@ static const struct base_opt rows[] = {
      .max = 0.99,
      .help = "speed lost by jobs that span nodes and meet another such job on one",
      .offset = offsetof(struct values, interference)},
+    {.name = "spread",
+     .type = BASE_OPT_FLAG,
+     .help = "jobs on more nodes than they need run slower, as in the Philly study",
+     .offset = offsetof(struct values, spread)},
+    {.name = "neighbours",
+     .type = BASE_OPT_FLAG,
+     .help = "jobs of several GPUs beside other such jobs run slower, likewise",
+     .offset = offsetof(struct values, neighbours)},
     {.name = "report-noise",
      .type = BASE_OPT_F64,
      .meta = "SHARE",

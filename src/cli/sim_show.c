@@ -82,6 +82,10 @@ static void json_result(const struct sim_result *r, uint64_t seed, struct base_b
         {"deadlines", (double)m->deadlines},
         {"missed", (double)m->missed},
         {"node_h", m->node_h},
+        {"moves", (double)m->moves},
+        {"preempted", (double)m->preempted},
+        {"slow_gpu_s", m->slow_gpu_s},
+        {"spread_gpu_s", m->spread_gpu_s},
     };
 
     base_buf_puts(out, "{\"v\":1,\"policy\":");

@@ -11,6 +11,9 @@
 #define CLI_COMMAND_MAP(X) \
     X(sim)                 \
     X(solve)               \
+    X(advise)              \
+    X(market)              \
+    X(study)               \
     X(train)               \
     X(predict)             \
     X(eval)                \
@@ -29,10 +32,12 @@
     X(gen_ratings)         \
     X(gen_corpus)          \
     X(gen_regression)      \
+    X(gen_prices)          \
     X(corpus_build)        \
     X(corpus_info)         \
     X(policy_list)         \
     X(policy_show)         \
+    X(strategy_list)       \
     X(doctor)              \
     X(config_show)         \
     X(completion)          \

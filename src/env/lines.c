@@ -186,6 +186,35 @@ shoal_status env_lines_peek(struct env_lines *lines, const char **out_text, size
     }
 }
 
+shoal_status env_lines_head(struct env_lines *lines, const char **out_bytes, size_t *out_size,
+                            shoal_err *err)
+{
+    while (!lines->eof && lines->end - lines->start < ENV_HEAD_MIN) {
+        shoal_status st = fill(lines, err);
+        if (st != SHOAL_OK)
+            return st;
+    }
+    *out_bytes = lines->buf + lines->start;
+    *out_size = lines->end - lines->start;
+    return SHOAL_OK;
+}
+
+shoal_status env_lines_block(struct env_lines *lines, const char **out_bytes, size_t *out_size,
+                             shoal_err *err)
+{
+    if (lines->start == lines->end && !lines->eof) {
+        shoal_status st = fill(lines, err);
+        if (st != SHOAL_OK)
+            return st;
+    }
+    if (lines->start == lines->end)
+        return SHOAL_END;
+    *out_bytes = lines->buf + lines->start;
+    *out_size = lines->end - lines->start;
+    lines->start = lines->end;
+    return SHOAL_OK;
+}
+
 /* A quoted field from the opening quote at text[at]: unescapes in place, returns where the closing
  * quote was, or `length` when it is missing. */
 static size_t unquote(char *text, size_t length, size_t at, struct env_field *field)

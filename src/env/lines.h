@@ -49,6 +49,16 @@ SHOAL_MUST_USE shoal_status env_lines_next(struct env_lines *lines, char **out_t
 SHOAL_MUST_USE shoal_status env_lines_peek(struct env_lines *lines, const char **out_text,
                                            size_t *out_length, shoal_err *err);
 
+/* The first unread bytes, at least ENV_HEAD_MIN unless the input ends before, without reading past
+ * them: enough to tell one format from another. */
+enum { ENV_HEAD_MIN = 4096 };
+SHOAL_MUST_USE shoal_status env_lines_head(struct env_lines *lines, const char **out_bytes,
+                                           size_t *out_size, shoal_err *err);
+/* The next bytes as they come, for input that is not lines; valid until the next call. SHOAL_END
+ * after the last. `line` is the caller's to count. */
+SHOAL_MUST_USE shoal_status env_lines_block(struct env_lines *lines, const char **out_bytes,
+                                            size_t *out_size, shoal_err *err);
+
 /* Cuts a line at `separator`, which is ',' (with "quoted ""fields""") or '\t' (plain). Writes at
  * most ENV_FIELDS_MAX fields; more, a stray quote or a control character is an error. */
 SHOAL_MUST_USE shoal_status env_lines_split(const struct env_lines *lines, char *text,

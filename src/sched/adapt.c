@@ -1,6 +1,8 @@
 /* adapt.c - goodput of a job by kind and number of GPUs (see adapt.h). */
 #include "sched/adapt.h"
 
+#include "sched/model_fitted.h"
+
 enum { PASSES_MAX = 16 };
 
 /* The kind tried with the most GPUs. */
@@ -33,6 +35,39 @@ static struct shoal_goodput_speed speed_on(const struct sched_adapt *a, uint32_t
     return s;
 }
 
+void sched_adapt_fitted(const struct sched_fitted *fitted, uint32_t level, uint32_t kind_count,
+                        struct sched_adapt_kind *kind, struct sched_adapt *out)
+{
+    uint32_t most = fitted->machines[fitted->machine_count - 1];
+
+    for (uint32_t k = 0; k < kind_count; k++)
+        kind[k] = (struct sched_adapt_kind){.local_max = 1, .gpus_seen = most};
+    *out = (struct sched_adapt){.gpus_max = most,
+                                .batch_initial = 1,
+                                .batch_max = 1,
+                                .local_min = 1,
+                                .grad_sqr = 1,
+                                .version = level + UINT64_C(1),
+                                .kind = kind,
+                                .fitted = fitted,
+                                .level = level};
+}
+
+/* Nothing to choose: iterations are what they were in the runs it was fitted from. */
+static struct shoal_goodput_choice fitted_choice(const struct sched_adapt *a, uint32_t gpus)
+{
+    const struct sched_fitted *f = a->fitted;
+    double step_s = sched_fitted_step_s(f, gpus);
+    double progress = f->level[a->level + 1] - f->level[a->level];
+
+    return (struct shoal_goodput_choice){
+        .goodput = progress / (step_s * sched_fitted_steps(f, gpus, a->level)),
+        .step_s = step_s,
+        .gain = 1,
+        .local = 1,
+        .passes = 1};
+}
+
 struct shoal_goodput_choice sched_adapt_choose(const struct sched_adapt *a, uint32_t kind_count,
                                                uint32_t kind, uint32_t nodes, uint32_t gpus)
 {
@@ -43,6 +78,8 @@ struct shoal_goodput_choice sched_adapt_choose(const struct sched_adapt *a, uint
 
     if (k->local_max == 0 || gpus == 0 || gpus > most)
         return (struct shoal_goodput_choice){0};
+    if (a->fitted != NULL)
+        return fitted_choice(a, gpus);
     job.batch_initial = a->batch_initial;
     job.batch_max = a->batch_max;
     job.local_min = a->local_min;

@@ -183,16 +183,20 @@ void sched_books_begin(struct sched_books *books, const struct sched_snapshot *s
 
 /* ---- places that are known ---- */
 
+bool sched_books_alone(const struct sched_books *books, const struct sched_alloc *alloc)
+{
+    for (uint32_t i = 0; books->exclusive && alloc->place_count > 1 && i < alloc->place_count; i++)
+        if (books->node_span[alloc->places[i].node] > 0)
+            return false;
+    return true;
+}
+
 bool sched_books_fit(const struct sched_books *books, const struct sched_alloc *alloc)
 {
-    for (uint32_t i = 0; i < alloc->place_count; i++) {
-        uint32_t node = alloc->places[i].node;
-        if (books->node_free[node] < alloc->places[i].gpus)
+    for (uint32_t i = 0; i < alloc->place_count; i++)
+        if (books->node_free[alloc->places[i].node] < alloc->places[i].gpus)
             return false; /* a node that is down has nothing free */
-        if (books->exclusive && alloc->place_count > 1 && books->node_span[node] > 0)
-            return false;
-    }
-    return true;
+    return sched_books_alone(books, alloc);
 }
 
 static void mark_span(struct sched_books *books, const struct sched_alloc *alloc, int by)

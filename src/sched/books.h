@@ -53,6 +53,8 @@ bool sched_books_close(const struct sched_books *books, const struct sched_alloc
                        enum sched_locality level);
 /* May these places be taken as they are? */
 bool sched_books_fit(const struct sched_books *books, const struct sched_alloc *alloc);
+/* As far as jobs that span nodes are concerned? */
+bool sched_books_alone(const struct sched_books *books, const struct sched_alloc *alloc);
 void sched_books_take(struct sched_books *books, const struct sched_alloc *alloc);
 void sched_books_give(struct sched_books *books, const struct sched_alloc *alloc);
 

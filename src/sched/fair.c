@@ -77,6 +77,8 @@ static double adapting_speed(const struct sched_snapshot *snap, const struct sch
     uint32_t each = snap->cluster->kinds[kind].node_gpus_max, batch = batch_of(job);
     uint32_t most = batch / (fixed.local_min > 0 ? fixed.local_min : 1);
 
+    if (fixed.fitted != NULL) /* it has no batch to keep */
+        return sched_adapt_choose(&fixed, snap->cluster->kind_count, kind, 1, gpus).goodput;
     if (gpus > most) /* more would have nothing to do */
         gpus = most;
     fixed.batch_initial = batch;

@@ -257,17 +257,54 @@ bool sched_plan_place_as(struct sched_plan *plan, size_t job, uint32_t kind, uin
            grant_taken(plan, job, a, true);
 }
 
+/* The rules of placement, and whether the places are free. */
+static bool may_take(const struct sched_plan *plan, size_t job, const struct sched_alloc *alloc)
+{
+    const struct sched_job *j = plan->snap->jobs[job];
+
+    return plan->grant_of[job] == 0 && (j->kinds >> alloc->kind & 1) != 0 &&
+           sched_books_close(&plan->books, alloc, level_of(plan, j)) &&
+           sched_books_fit(&plan->books, alloc);
+}
+
 bool sched_plan_place_at(struct sched_plan *plan, size_t job, const struct sched_alloc *alloc)
 {
     const struct sched_job *j = plan->snap->jobs[job];
 
     shoal_assert(j->adapt != NULL || alloc->gpus == j->gpus);
-    if (plan->grant_of[job] != 0 || (j->kinds >> alloc->kind & 1) == 0 ||
-        !sched_books_close(&plan->books, alloc, level_of(plan, j)) ||
-        !sched_books_fit(&plan->books, alloc))
+    if (!may_take(plan, job, alloc))
         return false;
     sched_books_take(&plan->books, alloc);
     return grant_taken(plan, job, *alloc, j->adapt != NULL);
+}
+
+bool sched_plan_put(struct sched_plan *plan, size_t job, const struct sched_alloc *alloc)
+{
+    shoal_assert(alloc->gpus == plan->snap->jobs[job]->gpus);
+    if (!may_take(plan, job, alloc))
+        return false;
+    sched_books_take(&plan->books, alloc);
+    return grant_taken(plan, job, *alloc, false);
+}
+
+bool sched_plan_allows(const struct sched_plan *plan, size_t job, const struct sched_alloc *alloc)
+{
+    const struct sched_job *j = plan->snap->jobs[job];
+
+    return (j->kinds >> alloc->kind & 1) != 0 &&
+           sched_books_close(&plan->books, alloc, level_of(plan, j)) &&
+           sched_books_alone(&plan->books, alloc);
+}
+
+bool sched_plan_drop(struct sched_plan *plan, size_t job)
+{
+    const struct sched_grant *g = sched_plan_grant(plan, job);
+
+    if (g == NULL || !g->kept || g->partner != SCHED_JOB_NONE)
+        return false;
+    sched_books_give(&plan->books, &g->alloc);
+    plan->grant_of[job] = 0; /* its row stays unused */
+    return true;
 }
 
 bool sched_plan_place(struct sched_plan *plan, size_t job, int kind, enum sched_fit fit)

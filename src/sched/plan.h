@@ -64,6 +64,13 @@ bool sched_plan_place_as(struct sched_plan *plan, size_t job, uint32_t kind, uin
  * a job that does not adapt, as many GPUs as it asks for. False where they are not free, not up, or
  * the rules of placement forbid them. */
 bool sched_plan_place_at(struct sched_plan *plan, size_t job, const struct sched_alloc *alloc);
+/* The same for a job that runs as it asks, also where it could adapt: as many GPUs as it asks for. */
+bool sched_plan_put(struct sched_plan *plan, size_t job, const struct sched_alloc *alloc);
+/* Whether the rules of placement would let it be put there, were those GPUs free. */
+bool sched_plan_allows(const struct sched_plan *plan, size_t job, const struct sched_alloc *alloc);
+/* A job that was kept is not, after all, as if it were not yet mentioned; once for each job. False,
+ * and nothing changes, when it was not kept or shares. */
+bool sched_plan_drop(struct sched_plan *plan, size_t job);
 /* `job` shares all the GPUs of `with`, which was kept or placed and shares with nobody; equal gang
  * sizes, and under `exclusive` only on one node. */
 bool sched_plan_share(struct sched_plan *plan, size_t job, size_t with);

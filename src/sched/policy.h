@@ -98,7 +98,7 @@ struct sched_job {
 struct sched_snapshot {
     const struct sched_cluster *cluster;
     const bool *node_up;   /* one per node */
-    uint64_t node_changes; /* counts changes of node_up, so that nobody needs to compare it */
+    uint64_t node_changes; /* counts changes of node_up and prices: nobody needs to compare */
     struct sched_job *const
         *jobs; /* arrived, not finished; increasing id. Policies write only `note`. */
     size_t job_count;

@@ -32,7 +32,8 @@ struct fair {
 
 /* All that goodput depends on but the noise; compared as bytes, so all of it is set. */
 struct key {
-    uint32_t gpus_max, batch_initial, batch_max, local_min, kinds;
+    const struct sched_fitted *fitted;
+    uint32_t gpus_max, batch_initial, batch_max, local_min, kinds, level;
     struct sched_adapt_kind kind[SCHED_KINDS_MAX];
 };
 
@@ -75,6 +76,8 @@ static void fill_key(const struct sched_sizes *s, const struct sched_job *job, s
     const struct sched_adapt *a = job->adapt;
 
     memset(key, 0, sizeof *key);
+    key->fitted = a->fitted;
+    key->level = a->level;
     key->gpus_max = a->gpus_max;
     key->batch_initial = a->batch_initial;
     key->batch_max = a->batch_max;
@@ -111,7 +114,9 @@ static struct shoal_goodput_choice choice_at(const struct sched_sizes *s, const 
                             .local_min = key->local_min,
                             .grad_sqr = 1,
                             .grad_var = noise,
-                            .kind = key->kind};
+                            .kind = key->kind,
+                            .fitted = key->fitted,
+                            .level = key->level};
 
     return sched_adapt_choose(&a, s->cluster->kind_count, size->kind, size->nodes, size->gpus);
 }

@@ -9,6 +9,9 @@
  * application runs for a moment on one GPU of each before its first start, as in Sia (BOOT_S each,
  * which it waits for); without that nobody would learn that another kind is faster.
  *
+ * Jobs with a fitted model measure nothing: what is known of them is the tables, at the level they are
+ * at, and their batch is that of the runs the tables come from.
+ *
  * Reports may be wrong. With report_noise each time and statistic is off by up to that share, at
  * random, independently. Every report_bad-th job reports nonsense of all sorts (spoil). What is
  * refused is told once for each job and reason. With work_error what is told of a job's work is the
@@ -16,6 +19,7 @@
 #include "sim/state.h"
 
 #include "base/assert.h"
+#include "sched/model_fitted.h"
 #include <math.h>
 
 static const double BOOT_S = 20;
@@ -24,6 +28,9 @@ struct sim_adapt {
     struct sched_learn_job *learn;
     uint32_t starts; /* of the job at its last report */
     uint32_t told;   /* bit mask of the refusals told */
+    bool fitted;     /* `known` counts, and not `learn` */
+    struct sched_adapt known;
+    struct sched_adapt_kind kind[SCHED_KINDS_MAX];
 };
 
 /* ---- what is reported ---- */
@@ -131,20 +138,45 @@ void sim_adapt_fini(struct sim_state *s)
     base_free(s->alloc, s->apps);
 }
 
+static bool make_block(struct sim_state *s, struct sim_active *a)
+{
+    if (a->adapt == NULL)
+        a->adapt = base_calloc(s->alloc, 1, sizeof *a->adapt);
+    return a->adapt != NULL;
+}
+
 static shoal_status make_room(struct sim_state *s, struct sim_active *a,
                               struct sched_learn_app **app)
 {
     shoal_status st = SHOAL_OK;
 
-    if (a->adapt == NULL)
-        a->adapt = base_calloc(s->alloc, 1, sizeof *a->adapt);
-    if (a->adapt == NULL)
+    if (!make_block(s, a))
         return SHOAL_E_NOMEM;
+    a->adapt->fitted = false;
     if (a->adapt->learn == NULL)
         st = sched_learn_job_new(s->alloc, s->cluster->kind_count, &a->adapt->learn);
     if (st == SHOAL_OK && app != NULL && *app == NULL)
         st = sched_learn_app_new(s->alloc, s->cluster->kind_count, app);
     return st;
+}
+
+/* Brings what is known of a fitted job to the level it is at. */
+static void know_fitted(const struct sim_state *s, struct sim_active *a)
+{
+    const struct sched_fitted *f = sched_model_fitted_of(&a->job.model);
+
+    sched_adapt_fitted(f, sched_fitted_level(f, a->job.progress), s->cluster->kind_count,
+                       a->adapt->kind, &a->adapt->known);
+    a->job.adapt = &a->adapt->known;
+}
+
+static shoal_status join_fitted(struct sim_state *s, struct sim_active *a)
+{
+    if (!make_block(s, a))
+        return SHOAL_E_NOMEM;
+    a->adapt->fitted = true;
+    know_fitted(s, a);
+    return SHOAL_OK;
 }
 
 shoal_status sim_adapt_join(struct sim_state *s, struct sim_active *a)
@@ -157,6 +189,8 @@ shoal_status sim_adapt_join(struct sim_state *s, struct sim_active *a)
     uint8_t how = s->trace->jobs[a->job.id].adapt;
 
     a->job.adapt = NULL;
+    if (sched_model_fitted_of(m) != NULL && how != SIM_ADAPT_NONE)
+        return join_fitted(s, a);
     if (m->ops->limits == NULL || how == SIM_ADAPT_NONE)
         return SHOAL_OK;
     m->ops->limits(m, &limits);
@@ -201,7 +235,7 @@ void sim_adapt_tell_work(const struct sim_state *s, struct sched_job *job)
 
 const struct sched_tally *sim_adapt_tally(const struct sim_active *a)
 {
-    return a->job.adapt != NULL ? sched_learn_tally(a->adapt->learn) : NULL;
+    return a->job.adapt != NULL && !a->adapt->fitted ? sched_learn_tally(a->adapt->learn) : NULL;
 }
 
 /* ---- while it runs ---- */
@@ -223,6 +257,8 @@ static void choose_batch(struct sim_state *s, struct sim_active *a)
 
 void sim_adapt_refresh(struct sim_state *s, struct sim_active *a)
 {
+    if (a->adapt->fitted)
+        return; /* it has one batch, and nothing to report */
     if (a->adapt->starts != a->job.starts)
         sched_learn_job_restarted(a->adapt->learn);
     a->adapt->starts = a->job.starts;
@@ -253,6 +289,10 @@ shoal_status sim_adapt_settle(struct sim_state *s)
         struct sim_active *a = sim_active_of(s->jobs[i]);
         if (a->job.adapt == NULL)
             continue;
+        if (a->adapt->fitted) {
+            know_fitted(s, a);
+            continue;
+        }
         if (a->adapted && sim_running(a))
             sim_refresh_rate(s, a); /* it may take another batch, by what it knows now */
         a->job.adapt = sched_learn_known(a->adapt->learn);

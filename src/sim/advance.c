@@ -38,11 +38,14 @@ static double gpus_held(const struct sim_active *a)
     return a->job.alloc.gpus * (a->partner != NULL ? 0.5 : 1);
 }
 
-/* Time passes while it holds its GPUs. */
-static void hold(struct sim_state *s, struct sim_active *a, double seconds)
+/* Time passes from `from_s` on while it holds its GPUs. */
+static void hold(struct sim_state *s, struct sim_active *a, double from_s, double seconds)
 {
+    uint32_t kind = a->job.alloc.kind;
     double held = gpus_held(a);
-    double price = s->cluster->kinds[a->job.alloc.kind].usd_gpu_h;
+    double price = s->opts->prices != NULL
+                       ? sim_prices_mean(s->opts->prices, kind, from_s, from_s + seconds)
+                       : s->cluster->kinds[kind].usd_gpu_h;
 
     a->job.attained_gpu_s += seconds * a->job.alloc.gpus;
     a->job.run_s += seconds;
@@ -92,7 +95,8 @@ static double advance_part(struct sim_state *s, struct sim_active *a, double fro
     double restart_s = a->restart_left_s, used = advance_one(s, a, from_s, seconds);
     double worked = (used - (restart_s - a->restart_left_s)) * gpus_held(a);
 
-    hold(s, a, used);
+    hold(s, a, from_s, used);
+    sim_detail_hold(s, a, used, used - (restart_s - a->restart_left_s));
     a->worked_gpu_s += worked;
     a->at_risk_gpu_s += worked;
     return used;

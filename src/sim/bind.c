@@ -3,11 +3,12 @@
  * Rules, for all work: a gang runs on one kind, so a kind counts only with as many GPUs as the
  * gang; a job that names kinds accepts only those. Durations run on any such kind at the same
  * speed; steps where the throughput table has a rate above 0; profiled applications where their
- * folder has measurements. */
+ * folder has measurements; fitted models on any kind, with as many GPUs as the fit can vouch for. */
 #include "sim/bind.h"
 
 #include "base/err.h"
 #include "base/text.h"
+#include "sim/fitted.h"
 #include "sim/profile.h"
 #include "sim/trace.h"
 #include <math.h>
@@ -28,6 +29,7 @@ void sim_tables_free(struct sim_tables *tables)
         return;
     sim_throughput_free(tables->throughput);
     sim_profiles_free(tables->profiles);
+    sim_fitted_free(tables->fitted);
     base_free(tables->alloc, tables);
 }
 
@@ -47,10 +49,9 @@ static uint32_t kinds_for(const struct binding *b, const struct sim_job *job)
 }
 
 static shoal_status unknown_model(const struct binding *b, const struct sim_job *job,
-                                  const char *model, shoal_err *err)
+                                  const char *model, const struct base_map *models, shoal_err *err)
 {
-    const struct base_map *models = &b->trace->tables->throughput->models;
-    const char *names[SCHED_TABLE_ROWS_MAX];
+    const char *names[SCHED_TABLE_ROWS_MAX]; /* both sorts of tables have at most so many */
 
     base_err(err, SHOAL_E_NOTFOUND, "cannot run job '%.60s': model '%.80s' is not in '%s'",
              job->name, model, b->profiles);
@@ -97,7 +98,7 @@ static shoal_status bind_steps(struct binding *b, struct sim_job *job, shoal_err
     }
     int row = sim_throughput_row(tp, model, job->gpus);
     if (row < 0 && base_map_find(&tp->models, model, strlen(model)) == NULL)
-        return unknown_model(b, job, model, err);
+        return unknown_model(b, job, model, &tp->models, err);
     if (row < 0)
         return unknown_size(b, job, model, err);
 
@@ -136,12 +137,45 @@ static double fastest_s(const struct binding *b, const struct sim_job *job)
     return sched_model_ideal_s(&job->speed, b->cluster, (uint32_t)kind, job->gpus, 0);
 }
 
+static shoal_status bind_fitted(struct binding *b, struct sim_job *job, shoal_err *err)
+{
+    const struct sim_fitted *all = b->trace->tables->fitted;
+    const char *model = sim_names_get(&b->trace->models, job->model);
+    const struct sched_fitted *fitted = sim_fitted_even(all, model);
+
+    if (fitted == NULL)
+        return unknown_model(b, job, model, &all->names, err);
+    if (job->batch != 0) {
+        base_err(err, SHOAL_E_INVAL,
+                 "cannot run job '%.60s': it states a batch, and '%s' knows '%.80s' with one batch "
+                 "only, that of the runs it was fitted from",
+                 job->name, b->profiles, model);
+        base_err_hint(err, "leave the column 'batch' empty");
+        return SHOAL_E_INVAL;
+    }
+    uint32_t least = fitted->machines[0], most = fitted->machines[fitted->machine_count - 1];
+    if (job->gpus < least || job->gpus > most) {
+        base_err(err, SHOAL_E_NOTFOUND,
+                 "cannot run job '%.60s': it asks for %u GPU%s, and '%s' has '%.80s' for %u to %u",
+                 job->name, job->gpus, job->gpus == 1 ? "" : "s", b->profiles, model, least, most);
+        base_err_hint(err, "ask for %u to %u, or measure that size and fit again", least, most);
+        return SHOAL_E_NOTFOUND;
+    }
+    job->speed = sched_model_fitted(fitted);
+    job->kinds = kinds_for(b, job);
+    if (isfinite(job->slo))
+        job->deadline_s = job->submit_s + (double)job->slo * fastest_s(b, job);
+    return SHOAL_OK;
+}
+
 static shoal_status bind_profile(struct binding *b, struct sim_job *job, shoal_err *err)
 {
     struct sim_profiles *profiles = b->trace->tables->profiles;
     const char *app = sim_names_get(&b->trace->models, job->model);
     uint32_t measured = 0;
 
+    if (b->trace->tables->fitted != NULL)
+        return bind_fitted(b, job, err);
     if (profiles == NULL) {
         base_err(err, SHOAL_E_INVAL,
                  "cannot run job '%.60s': its work is training '%.80s', which needs a folder of "
@@ -191,6 +225,8 @@ static shoal_status load_tables(struct binding *b, shoal_err *err)
     b->trace->tables = tables;
     if (b->profiles == NULL)
         return SHOAL_OK;
+    if (ends_with(b->profiles, ".json") && sim_fitted_is(b->env, b->profiles))
+        return sim_fitted_load(b->env, b->profiles, &tables->fitted, err);
     if (ends_with(b->profiles, ".json"))
         return sim_throughput_load(b->env, b->profiles, b->cluster, &tables->throughput, err);
     return sim_profiles_open(b->env, b->profiles, b->cluster, &tables->profiles, err);

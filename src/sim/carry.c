@@ -15,6 +15,7 @@ static void settle_wait(struct sim_state *s, struct sim_active *a, double when_s
 
     a->since_s = when_s;
     a->wait_s += waited;
+    sim_detail_wait(a, waited);
     if (a->reason == SCHED_WHY_LOCALITY)
         a->locality_wait_s += waited;
     s->result->metrics.wait_by_reason_s[a->reason] += waited;
@@ -56,6 +57,9 @@ static shoal_status start_job(struct sim_state *s, struct sim_active *a,
     if (a->job.starts > 0)
         s->result->metrics.restarts++;
     a->job.starts++;
+    a->moves += moved;
+    s->result->metrics.moves += moved;
+    s->places_changed = true;
     a->restart_left_s = s->opts->restart_s;
     if (g->adapted) {
         a->restart_left_s += a->boot_s;
@@ -77,6 +81,8 @@ static shoal_status stop_jobs(struct sim_state *s)
         if (!sim_running(a) || (g != NULL && g->kept))
             continue;
         if (g == NULL) {
+            a->preempted++;
+            s->result->metrics.preempted++;
             sim_release(s, a, s->now_s);
             shoal_status st = sim_journal_job(s, s->now_s, "job.preempted", a, NULL);
             if (st != SHOAL_OK)
@@ -113,28 +119,6 @@ static shoal_status start_jobs(struct sim_state *s)
     return SHOAL_OK;
 }
 
-/* Spanning jobs per node, for interference. */
-static void count_spans(struct sim_state *s)
-{
-    memset(s->node_span, 0, s->cluster->node_count * sizeof *s->node_span);
-    for (size_t i = 0; i < s->job_count; i++) {
-        const struct sched_alloc *al = &s->jobs[i]->alloc;
-        for (uint32_t p = 0; al->place_count > 1 && p < al->place_count; p++)
-            s->node_span[al->places[p].node]++;
-    }
-}
-
-/* The share of its speed a job keeps: less when it spans nodes and meets another such job on one.
- */
-static float speed_share(const struct sim_state *s, const struct sched_alloc *al)
-{
-    for (uint32_t p = 0; s->opts->interference > 0 && al->place_count > 1 && p < al->place_count;
-         p++)
-        if (s->node_span[al->places[p].node] > 1)
-            return (float)(1 - s->opts->interference);
-    return 1;
-}
-
 static shoal_status no_speed(struct sim_state *s, const struct sim_active *a)
 {
     const struct sched_alloc *al = &a->job.alloc;
@@ -152,8 +136,7 @@ static shoal_status no_speed(struct sim_state *s, const struct sim_active *a)
  */
 static shoal_status settle_rates(struct sim_state *s)
 {
-    if (s->opts->interference > 0)
-        count_spans(s);
+    sim_detail_places(s);
     for (size_t i = 0; i < s->job_count; i++) {
         struct sim_active *a = sim_active_of(s->jobs[i]);
         const struct sched_grant *g = sched_plan_grant(s->plan, i);
@@ -161,7 +144,7 @@ static shoal_status settle_rates(struct sim_state *s)
             continue;
         struct sim_active *partner =
             g->partner == SCHED_JOB_NONE ? NULL : sim_active_of(s->jobs[g->partner]);
-        float slow = speed_share(s, &a->job.alloc);
+        float slow = sim_detail_speed(s, a);
         if (partner == a->partner && slow == a->slow && a->rate >= 0)
             continue;
         if (partner != a->partner)
@@ -173,6 +156,7 @@ static shoal_status settle_rates(struct sim_state *s)
         if (a->rate <= 0)
             return no_speed(s, a);
     }
+    s->places_changed = false;
     return SHOAL_OK;
 }
 

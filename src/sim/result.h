@@ -31,6 +31,28 @@ struct sim_job_result {
     uint8_t outcome; /* enum sim_outcome */
 };
 
+/* Where a job's time went, for those who ask (sim_opts.details). */
+enum sim_wait {
+    SIM_WAIT_FAIR_SHARE,
+    SIM_WAIT_LOCALITY, /* enough GPUs were free, but not close together: fragmentation */
+    SIM_WAIT_CAPACITY, /* reasons capacity and gang */
+    SIM_WAIT_OTHER,    /* the next round, and the rest of enum sched_reason */
+    SIM_WAIT_COUNT
+};
+const char *sim_wait_name(enum sim_wait wait);
+enum { SIM_SERVERS_COUNT = 5 }; /* 1 server, 2, 3-4, 5-8, more */
+const char *sim_servers_name(uint32_t bin);
+
+struct sim_job_detail {
+    float wait_s[SIM_WAIT_COUNT];   /* together sim_job_result.wait_s */
+    float gpu_s[SIM_SERVERS_COUNT]; /* by number of servers, together sim_job_result.gpu_s */
+    float spread_gpu_s;             /* of that on more servers than it needs */
+    float beside_gpu_s;             /* of that, of jobs of several GPUs, beside another such job */
+    float slow_gpu_s;   /* lost to being slowed down: GPUs x seconds x (1 - speed kept) */
+    uint32_t moves;     /* while it ran */
+    uint32_t preempted; /* times stopped by the policy */
+};
+
 struct sim_metrics {
     uint64_t jobs, finished, failed, rejected, stopped;
     double avg_jct_s, p50_jct_s, p99_jct_s;
@@ -48,6 +70,9 @@ struct sim_metrics {
     bool nodes_sized; /* it did */
     uint64_t rounds;  /* decisions, those between rounds included */
     uint64_t solves;  /* decisions at which the policy solved for shares */
+    uint64_t moves, preempted; /* of the restarts: while running; stops by the policy */
+    double slow_gpu_s;   /* lost to jobs being slowed down by where they lie (see sim_job_detail) */
+    double spread_gpu_s; /* held on more nodes than needed; a job that shares counts whole */
     uint64_t restarts, job_rounds; /* job_rounds: sum over decisions of live jobs */
     double decision_ms_p50, decision_ms_p99, decision_s;
     double wall_s, cpu_s;
@@ -98,7 +123,8 @@ struct sim_result {
      * from here; the times of jobs and of the event log are those of the trace. */
     double origin_s;
     struct sim_metrics metrics;
-    struct sim_job_result *jobs; /* one per job of the trace */
+    struct sim_job_result *jobs;    /* one per job of the trace */
+    struct sim_job_detail *details; /* likewise; NULL: not kept. 0 for those that were rejected */
     /* Seconds of a job's life, (jobs, kinds of the cluster): those it held GPUs of the kind, and those
      * the policy meant it to, the integral of the share it asked for. NULL: not kept, and wanted_s
      * also when the policy promises no shares. 0 for jobs that were rejected. */

@@ -126,6 +126,7 @@ static shoal_status arrive(struct sim_state *s)
         sim_retire(s, a);
         return base_err_nomem(s->err, "simulating");
     }
+    s->adaptive = s->adaptive || a->job.adapt != NULL;
     sim_tuner_join(s, a);
     sched_job_rank(&a->job, s->cluster);
     a->slow = 1;
@@ -148,6 +149,7 @@ void sim_release(struct sim_state *s, struct sim_active *a, double when_s)
     sim_unpair(a);
     if (partner != NULL && isnan(partner->end_s))
         sim_refresh_rate(s, partner);
+    s->places_changed = true;
     a->job.alloc = (struct sched_alloc){0};
     a->job.wait_since_s = a->since_s = when_s;
     a->reason = SCHED_WHY_NEXT_ROUND;
@@ -194,6 +196,7 @@ shoal_status sim_end_job(struct sim_state *s, struct sim_active *a)
         .outcome = (uint8_t)outcome,
     };
     sim_shares_end(s, a);
+    sim_detail_end(s, a);
     s->result->metrics.cost_usd += a->usd;
     if (a->job.id == s->opts->story_job)
         s->story_usd = a->unpriced ? NAN : a->usd;
@@ -302,6 +305,9 @@ static const char *group_name(void *ctx, uint32_t group)
 static shoal_status decide(struct sim_state *s)
 {
     struct sim_metrics *m = &s->result->metrics;
+
+    if (s->opts->prices != NULL && sim_prices_set(s->opts->prices, s->now_s, s->priced.kinds))
+        s->node_changes++;
     struct sched_snapshot snap = {
         .cluster = s->cluster,
         .node_up = s->node_up,
@@ -318,7 +324,7 @@ static shoal_status decide(struct sim_state *s)
         .group_ctx = s,
     };
 
-    shoal_status st = sim_adapt_settle(s);
+    shoal_status st = s->adaptive ? sim_adapt_settle(s) : SHOAL_OK;
     if (st != SHOAL_OK)
         return st;
     sim_tuner_settle(s);
@@ -585,7 +591,7 @@ static shoal_status setup(struct sim_state *s)
     if (s->memory == NULL || s->node_up == NULL || s->node_span == NULL)
         goto nomem;
     s->result->trace = s->trace;
-    s->result->cluster = s->cluster;
+    s->result->cluster = s->given;
     base_buf_init(&s->result->story, s->alloc, STORY_MAX);
     base_buf_init(&s->result->why, s->alloc, STORY_MAX);
     s->result->story_job = o->story_job;
@@ -610,6 +616,8 @@ static shoal_status setup(struct sim_state *s)
     st = sched_plan_new(s->alloc, s->cluster, &s->place, &s->plan);
     if (st == SHOAL_OK)
         st = sim_shares_init(s);
+    if (st == SHOAL_OK)
+        st = sim_detail_init(s);
     if (st == SHOAL_OK)
         st = sim_adapt_init(s);
     if (st == SHOAL_OK)
@@ -645,6 +653,7 @@ static void teardown(struct sim_state *s)
     base_free(s->alloc, s->ended);
     base_free(s->alloc, s->node_up);
     base_free(s->alloc, s->node_span);
+    base_free(s->alloc, s->node_multi);
     base_heap_fini(&s->node_events);
     base_buf_fini(&s->line);
     base_arena_fini(&s->actives);
@@ -704,6 +713,7 @@ shoal_status sim_run(shoal_env *env, const struct sim_trace *trace,
                           .alloc = env_alloc(env),
                           .trace = trace,
                           .cluster = cluster,
+                          .given = cluster,
                           .opts = opts,
                           .err = err};
     uint64_t began = env_now_ns(env);
@@ -712,6 +722,11 @@ shoal_status sim_run(shoal_env *env, const struct sim_trace *trace,
     shoal_status st = check_opts(opts, trace, err);
     if (st != SHOAL_OK)
         return st;
+    if (opts->prices != NULL) {
+        s.priced = *cluster;
+        s.cluster = &s.priced;
+        (void)sim_prices_set(opts->prices, first_round_s(trace, opts->round_s), s.priced.kinds);
+    }
     st = setup(&s);
     if (st == SHOAL_OK)
         st = loop(&s);

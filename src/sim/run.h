@@ -13,6 +13,7 @@
 #define SIM_RUN_H
 
 #include "sched/plan.h"
+#include "sim/prices.h"
 #include "sim/result.h"
 #include <stdatomic.h>
 
@@ -30,6 +31,8 @@ struct sim_opts {
     double lease_s;   /* a job placed is not moved for this long; 0: until the next decision */
     double interference; /* share of speed lost by jobs that span nodes and share one with another
                             such job */
+    bool spread;         /* jobs over more nodes than they need run slower (sched/model_spread.h) */
+    bool neighbours;     /* and jobs of several GPUs beside other such jobs */
     double node_mtbf_s, node_repair_s; /* per node, exponential; 0: nodes do not fail */
     bool job_failures;                 /* Philly's failure classes */
     double checkpoint_s;               /* a failure loses at most this much work; 0: none is lost */
@@ -38,9 +41,11 @@ struct sim_opts {
     double work_error;   /* standard deviation of the logarithm of what is told of a job's work over
                             the truth; INFINITY: nothing is told */
     double halving;      /* of a sweep, the best 1 in so many go on at each rung; 0: all do */
+    const struct sim_prices *prices; /* of the cluster's kinds over time; NULL: the cluster's own */
     uint64_t seed;
     bool record;           /* fill series and segments, and keep shares */
     bool shares;           /* keep what each job wanted and received of each kind */
+    bool details;          /* fill sim_result.details */
     uint32_t story_job;    /* index of the job whose story is wanted, or SIM_NONE */
     sim_event_fn on_event; /* NULL: no log */
     void *event_ctx;

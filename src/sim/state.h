@@ -8,6 +8,7 @@
  *   faults.c    nodes that fail and return, jobs that fail by class
  *   journal.c   the event log and the story of one job
  *   record.c    what pictures need, bounded
+ *   detail.c    where each job's time went, and how fast its places let it be
  *   shares.c    what each job was promised of each kind, and what it got
  *   metrics.c   the figures at the end
  *
@@ -18,6 +19,7 @@
 #include "base/event.h"
 #include "base/heap.h"
 #include "sched/learn.h"
+#include "sched/model_spread.h"
 #include "sim/run.h"
 
 /* A job that has arrived and not ended. Recycled through a free list. */
@@ -28,7 +30,7 @@ struct sim_active {
     uint32_t far_cap;
     double restart_left_s;
     double rate, until; /* progress per second now, and how far it holds */
-    float slow;         /* 1, or 1 - interference */
+    float slow;         /* share of its speed that its places leave it, 1: all */
     double start_s;     /* first start, NAN before */
     double wait_s, locality_wait_s;
     double since_s;       /* wait_s is counted up to here */
@@ -56,6 +58,12 @@ struct sim_active {
     double parked_s;         /* that it was at rungs */
     struct sim_active *partner;
     struct sim_active *next_free;
+    bool spread, beside; /* detail.c: over more nodes than it needs; beside a job of several GPUs */
+    uint32_t moves, preempted;
+    struct { /* detail.c, as in struct sim_job_detail */
+        double wait_s[SIM_WAIT_COUNT], gpu_s[SIM_SERVERS_COUNT];
+        double spread_gpu_s, beside_gpu_s, slow_gpu_s;
+    } sums;
 };
 
 /* At its rung (tuner.c): since the stretch being played, and then still among the jobs, or before. */
@@ -78,7 +86,9 @@ struct sim_state {
     shoal_env *env;
     const struct base_alloc *alloc;
     const struct sim_trace *trace;
-    const struct sched_cluster *cluster;
+    const struct sched_cluster *cluster; /* `given`, or `priced` where prices change over time */
+    const struct sched_cluster *given;
+    struct sched_cluster priced; /* a copy with the prices of now; nodes are those of `given` */
     const struct sim_opts *opts;
     shoal_err *err;
 
@@ -102,11 +112,15 @@ struct sim_state {
     bool *node_up;
     uint32_t gpus_up, nodes_up;
     uint32_t nodes_wanted; /* as the policy said last; SIM_NONE: it says nothing, all that are up */
-    uint64_t node_changes; /* of node_up so far */
+    uint64_t node_changes; /* of node_up and of prices so far */
     struct base_heap node_events; /* keys are times less skipped_s */
     double skipped_s;             /* idle time in which no node failed */
     struct base_rand node_rand;
-    uint16_t *node_span; /* spanning jobs per node, for interference */
+    uint16_t *node_span, *node_multi; /* per node: spanning jobs, jobs of several GPUs */
+    struct sched_spread spread;
+    bool adaptive;       /* a job that can adapt has arrived */
+    bool watch_places;   /* those are counted */
+    bool places_changed; /* of some job, since the last plan was carried out */
 
     double live_integral, live_since_s; /* of live_count over time, up to */
     size_t live_count;
@@ -243,6 +257,18 @@ SHOAL_MUST_USE shoal_status sim_record_prices(struct sim_state *s, const struct 
 /* State of the cluster holds from now_s to to_s. */
 void sim_record_stretch(struct sim_state *s, double to_s);
 SHOAL_MUST_USE shoal_status sim_record_finish(struct sim_state *s);
+
+/* detail.c */
+SHOAL_MUST_USE shoal_status sim_detail_init(struct sim_state *s);
+/* After every change of places, before speeds are asked for. */
+void sim_detail_places(struct sim_state *s);
+/* The share of its speed that its places leave a job; as before where nobody's changed. */
+float sim_detail_speed(struct sim_state *s, struct sim_active *a);
+/* It waited, for its reason. */
+void sim_detail_wait(struct sim_active *a, double seconds);
+/* It held its GPUs, and worked for some of the time. */
+void sim_detail_hold(struct sim_state *s, struct sim_active *a, double seconds, double worked_s);
+void sim_detail_end(struct sim_state *s, const struct sim_active *a);
 
 /* shares.c; does nothing unless shares are kept. */
 SHOAL_MUST_USE shoal_status sim_shares_init(struct sim_state *s);

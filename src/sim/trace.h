@@ -27,7 +27,7 @@ enum {
 enum sim_work {
     SIM_WORK_DURATION, /* duration_s at `gpus` GPUs, whatever the kind */
     SIM_WORK_STEPS,    /* `steps` of model `model`: speed from a throughput table (Gavel) */
-    SIM_WORK_PROFILE   /* train `model` to its end with total batch `batch` (Pollux, Sia) */
+    SIM_WORK_PROFILE   /* train `model` to its end with total batch `batch` (Pollux, Sia; fitted) */
 };
 
 /* What may be chosen for a job that trains a profile; the others are rigid. */
@@ -97,8 +97,8 @@ SHOAL_MUST_USE shoal_status sim_trace_load(shoal_env *env, const char *const *pa
                                            struct sim_trace **out_trace, shoal_err *err);
 void sim_trace_free(struct sim_trace *trace);
 
-/* Gives every job its speed on this cluster. `profiles` is a throughput table (.json), a folder of
- * Pollux or Sia profiles, or NULL when no job needs one. A job that fits no kind keeps kinds == 0;
+/* Gives every job its speed on this cluster. `profiles` is a throughput table or fitted models (.json),
+ * a folder of Pollux or Sia profiles, or NULL when no job needs one. A job that fits no kind keeps kinds == 0;
  * that is not an error. A model or size the profiles do not know is one. May be called once. */
 SHOAL_MUST_USE shoal_status sim_trace_bind(shoal_env *env, struct sim_trace *trace,
                                            const struct sched_cluster *cluster,

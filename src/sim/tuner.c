@@ -256,7 +256,7 @@ static double further(const struct sim_state *s, const struct sim_sweep *w)
 
 void sim_tuner_settle(struct sim_state *s)
 {
-    for (size_t i = 0; i < s->job_count; i++) {
+    for (size_t i = 0; s->opts->halving > 0 && i < s->job_count; i++) {
         struct sched_job *j = s->jobs[i];
         const struct sim_sweep *w = sweep_of(s, j->id);
         if (w != NULL && w->rungs > 0)

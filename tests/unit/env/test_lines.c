@@ -252,6 +252,47 @@ static void messages_never_carry_control_characters_or_long_fields(void **state)
     assert_string_equal(env_lines_show("ab", 2, shown), "ab");
 }
 
+/* The head shows what the blocks then give, and the hash does not depend on how it was read. */
+static void blocks_give_every_byte_once_whatever_the_head_showed(void **state)
+{
+    enum { SIZE = 300000 };
+    char *text = malloc(SIZE), *seen = malloc(SIZE);
+    const char *bytes;
+    size_t size, used = 0;
+    struct env_lines lines;
+    uint64_t hash;
+    char *line;
+
+    (void)state;
+    assert_true(text != NULL && seen != NULL);
+    for (size_t i = 0; i < SIZE; i++)
+        text[i] = i % 977 == 0 ? '\n' : (char)('a' + i % 23);
+    shoal_env *env = world_new();
+    open_text(env, text, SIZE, &lines);
+    while (env_lines_next(&lines, &line, &size, NULL) == SHOAL_OK)
+        ;
+    hash = lines.hash;
+    env_lines_close(&lines);
+    assert_int_equal(env_sim_set_fault(env, "env.read.short", 0.7), SHOAL_OK);
+    open_text(env, text, SIZE, &lines);
+    assert_int_equal(env_lines_head(&lines, &bytes, &size, NULL), SHOAL_OK);
+    assert_true(size >= ENV_HEAD_MIN);
+    assert_memory_equal(bytes, text, size);
+    while (env_lines_block(&lines, &bytes, &size, NULL) == SHOAL_OK) {
+        assert_true(used + size <= SIZE);
+        memcpy(seen + used, bytes, size);
+        used += size;
+    }
+    assert_int_equal(used, SIZE);
+    assert_memory_equal(seen, text, SIZE);
+    assert_true(lines.hash == hash);
+    assert_int_equal(env_lines_block(&lines, &bytes, &size, NULL), SHOAL_END);
+    env_lines_close(&lines);
+    shoal_env_free(env);
+    free(text);
+    free(seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_failing_read_is_an_error_not_an_end),
         cmocka_unit_test(broken_quotes_and_control_characters_are_errors),
         cmocka_unit_test(messages_never_carry_control_characters_or_long_fields),
+        cmocka_unit_test(blocks_give_every_byte_once_whatever_the_head_showed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

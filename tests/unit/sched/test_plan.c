@@ -722,6 +722,61 @@ static void a_place_refused_for_want_of_memory_is_reported_and_leaves_the_books_
     world_close(w);
 }
 
+/* ---- taking back, and given places ---- */
+
+static void a_job_that_was_kept_can_be_put_elsewhere_and_its_gpus_are_free(void **state)
+{
+    struct world *w = &world;
+    struct sched_place at[2] = {{.node = 0, .gpus = 2}, {.node = 1, .gpus = 2}};
+    struct sched_alloc spread = {.places = at, .place_count = 2, .gpus = 4};
+    struct sched_alloc second = {.places = &at[1], .place_count = 1, .gpus = 2};
+
+    (void)state;
+    world_open(w, NULL, 1, "2x4:t4");
+    world_begin(w);
+    struct world_job *runs = world_add_adaptive(w, 2, 8, 1, 600);
+    world_add_seconds(w, 4, 600);
+    runs->places[0] = at[0];
+    runs->job.alloc = (struct sched_alloc){.places = runs->places, .place_count = 1, .gpus = 2};
+    struct sched_plan *plan = world_plan(w);
+    assert_false(sched_plan_drop(plan, 0)); /* was not kept */
+    assert_true(sched_plan_keep(plan, 0));
+    assert_int_equal(sched_plan_free_gpus(plan, 0), 6);
+    assert_false(sched_plan_put(plan, 0, &second)); /* has its places */
+    assert_true(sched_plan_drop(plan, 0) && !sched_plan_drop(plan, 0));
+    assert_int_equal(sched_plan_free_gpus(plan, 0), 8);
+    assert_true(sched_plan_put(plan, 0, &second));
+    const struct sched_grant *g = sched_plan_grant(plan, 0);
+    assert_true(!g->kept && !g->adapted && g->alloc.places[0].node == 1);
+    assert_false(sched_plan_drop(plan, 0)); /* was put, not kept */
+    assert_true(sched_plan_allows(plan, 1, &spread) && sched_plan_put(plan, 1, &spread));
+    assert_int_equal(sched_plan_free_gpus(plan, 0), 2);
+    world_close(w);
+}
+
+static void rules_of_placement_hold_for_given_places_too(void **state)
+{
+    struct world *w = &world;
+    struct sched_place at[2] = {{.node = 0, .gpus = 2}, {.node = 1, .gpus = 2}};
+    struct sched_alloc spread = {.places = at, .place_count = 2, .gpus = 4};
+
+    (void)state;
+    for (int strict = 0; strict < 2; strict++) {
+        world_open(w, NULL, 1, "2x4:t4");
+        world_set(w, strict ? "locality=strict" : "exclusive=true");
+        world_begin(w);
+        world_add_seconds(w, 4, 600);
+        world_add_seconds(w, 4, 600);
+        struct sched_plan *plan = world_plan(w);
+        assert_int_equal(sched_plan_allows(plan, 0, &spread), !strict);
+        assert_int_equal(sched_plan_put(plan, 0, &spread), !strict);
+        assert_false(
+            sched_plan_allows(plan, 1, &spread)); /* a second that spans, or too far apart */
+        assert_false(sched_plan_put(plan, 1, &spread));
+        world_close(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -735,6 +790,8 @@ int main(void)
         cmocka_unit_test(a_decision_that_solved_says_so_once),
         cmocka_unit_test(shares_refused_for_want_of_memory_are_reported),
         cmocka_unit_test(a_place_refused_for_want_of_memory_is_reported_and_leaves_the_books_right),
+        cmocka_unit_test(a_job_that_was_kept_can_be_put_elsewhere_and_its_gpus_are_free),
+        cmocka_unit_test(rules_of_placement_hold_for_given_places_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

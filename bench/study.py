@@ -1,0 +1,70 @@
+"""Bench of `shoal study`: Philly's 82,247 jobs, studied whole. How long it takes, how much less jobs wait because of fragmentation with
+all guidelines, and whether useful work has the same share of the GPUs.
+
+Everything but the time is simulated and does not vary from run to run. Speeds and failures are modelled, as docs/study.md says. Rows are
+as in train.py.
+"""
+import json
+import lzma
+import os
+import subprocess
+import sys
+import time
+
+from measure import QUICK, data_dir, emit, load, median, repeats
+
+BAR_S, BAR_TIMES, EQUAL = 120, 3.0, 0.99
+HOUR = 3600
+
+
+def study(shoal, trace, *words):
+    """The object, with the wall and CPU seconds of the whole process."""
+    began = time.monotonic()
+    child = subprocess.Popen([str(shoal), "study", str(trace), "--json", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    out = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f"bench: shoal study failed: {out.decode()}")
+    return {**json.loads(out), "took_s": time.monotonic() - began, "cpu_s": usage.ru_utime + usage.ru_stime}
+
+
+def fragmentation(run):
+    return run["delays"]["all"]["fragmentation"]["total_s"]
+
+
+def rows_of(results, name, said):
+    runs = {run["id"]: run for run in said["runs"]}
+    base, all_of_them = runs["base"], runs["all"]
+    before, after = fragmentation(base), fragmentation(all_of_them)
+    ratio = before / after if after > 0 else float("inf")
+    emit(results, bench="study", what=f"{name}: fragmentation waiting, all guidelines", ours=round(min(ratio, 1e6), 1), unit="times less",
+         bound=f"at least {BAR_TIMES}", holds=ratio >= BAR_TIMES,
+         note=f"{before / HOUR:.1f} h to {after / HOUR:.1f} h; luck of placement is {said['luck']['fragmentation_s'] / HOUR:.1f} h")
+    used = all_of_them["utilization"] / base["utilization"]
+    emit(results, bench="study", what=f"{name}: useful GPU time, all guidelines over none", ours=round(used, 4), unit="",
+         bound=f"at least {EQUAL}", holds=used >= EQUAL, note=f"{base['utilization']:.3f} of {said['gpus']} GPUs")
+    emit(results, bench="study", what=f"{name}: GPU time held, none less all guidelines", ours=round(all_of_them["saved_gpu_s"] / HOUR),
+         unit="GPU h", note=f"of {base['held_gpu_s'] / HOUR:.0f}; luck of placement is {said['luck']['held_gpu_s'] / HOUR:.0f}")
+
+
+def measure(shoal, work, results):
+    data = data_dir("sched")
+    if data is None:
+        return False
+    trace = work / "philly.csv"
+    text = lzma.open(data / "philly" / "philly_jobs.csv.xz").read()
+    if QUICK:
+        text = b"\n".join(text.split(b"\n")[:4001]) + b"\n"
+    trace.write_bytes(text)
+    name = "Philly, first 4,000 jobs" if QUICK else "Philly"
+    runs = [study(shoal, trace) for _ in range(repeats(3))]
+    took = [run["took_s"] for run in runs]
+    emit(results, bench="study", what=f"{name}: whole study of {runs[0]['jobs']:,} jobs", ours=round(median(took), 1), unit="s",
+         bound=f"at most {BAR_S} s", holds=median(took) <= BAR_S, n=len(took), spread=f"{min(took):.1f} to {max(took):.1f}",
+         cpu_s=round(median([run["cpu_s"] for run in runs]), 1), load=load())
+    rows_of(results, name, runs[0])
+    return True
+
+
+BENCHES = {"study": measure}

@@ -1,0 +1,209 @@
+/* runs.c - see runs.h: the set of runs, and what its numbers say about themselves. */
+#include "advise/runs_parts.h"
+
+#include "base/err.h"
+#include <math.h>
+#include <string.h>
+
+enum { NAMES_BLOCK = 4096, DIVERGED_MIN = 6 };
+
+void advise_runs_init(struct advise_runs *runs, const struct base_alloc *alloc)
+{
+    *runs = (struct advise_runs){.alloc = alloc};
+    base_arena_init(&runs->names, alloc, NAMES_BLOCK);
+}
+
+void advise_runs_fini(struct advise_runs *runs)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        base_free(runs->alloc, runs->runs[i].points);
+    base_free(runs->alloc, runs->runs);
+    base_arena_fini(&runs->names);
+    runs->runs = NULL;
+    runs->count = runs->cap = 0;
+}
+
+/* Its index, or algorithm_count when it is new. */
+static uint32_t find_algorithm(const struct advise_runs *runs, const char *name)
+{
+    uint32_t at = 0;
+
+    while (at < runs->algorithm_count && strcmp(runs->algorithms[at], name) != 0)
+        at++;
+    return at;
+}
+
+static bool add_algorithm(struct advise_runs *runs, const char *name, shoal_err *err)
+{
+    char *copy;
+
+    if (runs->algorithm_count == ADVISE_ALGORITHMS_MAX) {
+        base_err(err, SHOAL_E_LIMIT, "more than %d algorithms", ADVISE_ALGORITHMS_MAX);
+        return false;
+    }
+    copy = base_arena_strndup(&runs->names, name, strlen(name));
+    if (copy == NULL) {
+        base_err_nomem(err, "reading runs");
+        return false;
+    }
+    runs->algorithms[runs->algorithm_count++] = copy;
+    return true;
+}
+
+struct advise_run *advise_runs_find(struct advise_runs *runs, const char *algorithm,
+                                    uint32_t machines, double size, const char *label,
+                                    shoal_err *err)
+{
+    uint32_t index = find_algorithm(runs, algorithm);
+    char *copy;
+
+    /* the one of the row before is the likely one, and it is the last */
+    for (size_t i = runs->count; i-- > 0;) {
+        struct advise_run *r = &runs->runs[i];
+        if (r->algorithm == index && r->machines == machines && r->size == size &&
+            strcmp(r->label, label) == 0)
+            return r;
+    }
+    if (runs->count == ADVISE_RUNS_MAX) {
+        base_err(err, SHOAL_E_LIMIT, "more than %d runs", ADVISE_RUNS_MAX);
+        return NULL;
+    }
+    if (index == runs->algorithm_count && !add_algorithm(runs, algorithm, err))
+        return NULL;
+    copy = base_arena_strndup(&runs->names, label, strlen(label));
+    if (copy == NULL || base_reserve(runs->alloc, (void **)&runs->runs, &runs->cap, runs->count + 1,
+                                     sizeof *runs->runs) != 0) {
+        base_err_nomem(err, "reading runs");
+        return NULL;
+    }
+    runs->runs[runs->count] =
+        (struct advise_run){.algorithm = index, .machines = machines, .size = size, .label = copy};
+    return &runs->runs[runs->count++];
+}
+
+static bool same_number(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static bool same_point(const struct advise_point *a, const struct advise_point *b)
+{
+    return same_number(a->iteration, b->iteration) && same_number(a->time_s, b->time_s) &&
+           same_number(a->loss, b->loss);
+}
+
+const char *advise_runs_order(const struct advise_run *run, const struct advise_point *point)
+{
+    const struct advise_point *last = run->count > 0 ? &run->points[run->count - 1] : NULL;
+
+    if (last == NULL || same_point(last, point))
+        return NULL;
+    if (point->iteration < last->iteration)
+        return "iterations go backwards in this run; another run needs another name in 'run'";
+    if (point->iteration == last->iteration)
+        return "the same iteration of this run a second time, with other numbers; another run "
+               "needs another name in 'run'";
+    if (point->time_s < last->time_s)
+        return "time goes backwards in this run; times are seconds since its start";
+    return NULL;
+}
+
+shoal_status advise_runs_add(struct advise_runs *runs, struct advise_run *run,
+                             const struct advise_point *point, shoal_err *err)
+{
+    if (run->count > 0 && same_point(&run->points[run->count - 1], point)) {
+        runs->same_rows++;
+        return SHOAL_OK;
+    }
+    if (runs->point_count == ADVISE_POINTS_MAX)
+        return base_err(err, SHOAL_E_LIMIT, "more than %d rows", ADVISE_POINTS_MAX);
+    if (base_reserve(runs->alloc, (void **)&run->points, &run->cap, run->count + 1,
+                     sizeof *run->points) != 0)
+        return base_err_nomem(err, "reading runs");
+    run->points[run->count++] = *point;
+    runs->point_count++;
+    return SHOAL_OK;
+}
+
+/* The first byte that says something, of what opening has read; 0: none. */
+static char first_byte(const struct env_lines *lines)
+{
+    for (size_t i = lines->start; i < lines->end; i++)
+        if (strchr(" \t\r\n", lines->buf[i]) == NULL || lines->buf[i] == 0)
+            return lines->buf[i];
+    return 0;
+}
+
+shoal_status advise_runs_read(struct advise_runs *runs, shoal_env *env, const char *path,
+                              shoal_err *err)
+{
+    struct env_lines lines;
+    size_t before = runs->count;
+    shoal_status st = env_lines_open(env, "runs", path, &lines, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    st = first_byte(&lines) == '{' ? advise_runs_json(runs, &lines, err)
+                                   : advise_runs_csv(runs, &lines, err);
+    if (st == SHOAL_OK && runs->count == before && runs->point_count == 0)
+        st = env_lines_bad(&lines, 0, err, "it has no measurements");
+    runs->hash = runs->hash * 0x100000001b3u ^ lines.hash;
+    env_lines_close(&lines);
+    return st;
+}
+
+/* ---- judging ---- */
+
+/* Not finite; or of DIVERGED_MIN losses or more all of the later half are above the first, and they go
+ * on rising: their own later half is above their earlier one. */
+static void judge_losses(struct advise_run *run)
+{
+    double first = (double)NAN, lowest = (double)INFINITY, sum[2] = {0}, n[2] = {0};
+    size_t seen = 0;
+
+    run->losses = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        run->losses += isfinite(run->points[i].loss) ? 1 : 0;
+        run->diverged = run->diverged || isinf(run->points[i].loss);
+    }
+    for (size_t i = 0; i < run->count; i++) {
+        double loss = run->points[i].loss;
+        if (!isfinite(loss))
+            continue;
+        first = seen == 0 ? loss : first;
+        if (2 * seen++ < run->losses)
+            continue;
+        int late = 4 * (seen - 1) >= 3 * run->losses;
+        lowest = fmin(lowest, loss);
+        sum[late] += loss;
+        n[late]++;
+    }
+    if (run->losses >= DIVERGED_MIN && lowest > first && sum[1] / n[1] > sum[0] / n[0])
+        run->diverged = true;
+}
+
+static bool same_run(const struct advise_run *a, const struct advise_run *b)
+{
+    if (a->algorithm != b->algorithm || a->machines != b->machines || a->size != b->size ||
+        a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!same_point(&a->points[i], &b->points[i]))
+            return false;
+    return true;
+}
+
+shoal_status advise_runs_finish(struct advise_runs *runs, shoal_err *err)
+{
+    if (runs->count == 0)
+        return base_err(err, SHOAL_E_FORMAT, "no run in what was read");
+    runs->copies = 0;
+    for (size_t i = 0; i < runs->count; i++) {
+        judge_losses(&runs->runs[i]);
+        for (size_t j = 0; j < i && !runs->runs[i].copy; j++)
+            runs->runs[i].copy = !runs->runs[j].copy && same_run(&runs->runs[j], &runs->runs[i]);
+        runs->copies += runs->runs[i].copy;
+    }
+    runs->sizes_missing = runs->sized && runs->unsized;
+    return SHOAL_OK;
+}

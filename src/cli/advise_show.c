@@ -1,0 +1,272 @@
+/* advise_show.c - see advise_show.h: for people. */
+#include "cli/advise_show.h"
+
+#include "base/text.h"
+#include "cli/columns.h"
+#include <math.h>
+#include <string.h>
+
+enum { TEXT_MAX = 1 << 16, ROWS_MAX = 24 };
+
+const char *cli_advise_cost(const struct advise_question *q, double cost, char *buf, size_t size)
+{
+    if (!(cost < 1e12))
+        snprintf(buf, size, "-");
+    else if (q->usd_h > 0)
+        snprintf(buf, size, cost < 0.1 ? "$%.2g" : "$%.2f", cost);
+    else if (cost < 1)
+        snprintf(buf, size, "%.3g machine-seconds", cost * 3600);
+    else
+        snprintf(buf, size, "%.3g machine-hours", cost);
+    return buf;
+}
+
+static const char *name_of(const struct cli_advised *s, const struct advise_candidate *c)
+{
+    return s->fit->algorithms[c->algorithm].name;
+}
+
+/* "sdca on 8 machines" */
+static void put_choice(struct base_buf *out, const struct cli_advised *s,
+                       const struct advise_candidate *c)
+{
+    base_buf_printf(out, "%s on %u machine%s", name_of(s, c), c->machines,
+                    c->machines == 1 ? "" : "s");
+}
+
+/* "3m10s (2m50s to 3m40s)" */
+static void put_time(struct base_buf *out, double is, double low, double high)
+{
+    char text[3][32];
+
+    base_buf_printf(out, "%s (%s to %s)", base_format_duration(is, text[0], 32),
+                    base_format_duration(low, text[1], 32),
+                    base_format_duration(high, text[2], 32));
+}
+
+static void put_sure(struct base_buf *out, double share)
+{
+    base_buf_printf(out, "%.0f%% sure to be within 5%% of the best", fmin(100 * share, 99));
+}
+
+static void put_best(struct base_buf *out, const struct cli_advised *s, const char *word,
+                     uint32_t index, bool cheap)
+{
+    const struct advise_candidate *c = &s->choice->candidates[index];
+    char cost[48];
+
+    base_buf_printf(out, "%s: ", word);
+    put_choice(out, s, c);
+    base_buf_puts(out, ", ");
+    put_time(out, c->seconds, c->low_s, c->high_s);
+    base_buf_printf(out, ", %s; ", cli_advise_cost(s->question, c->cost, cost, sizeof cost));
+    if (c->p.measured)
+        base_buf_puts(out, "measured; ");
+    put_sure(out, cheap ? c->near_cheapest : c->near_fastest);
+    base_buf_puts(out, "\n");
+}
+
+static void put_path(struct base_buf *out, const struct cli_advised *s, const char *word,
+                     const struct advise_path *path, bool cheap)
+{
+    char cost[48];
+
+    if (path->leg_count < 2)
+        return;
+    base_buf_printf(out, "%s with changes: ", word);
+    for (uint32_t i = 0; i < path->leg_count; i++) {
+        const struct advise_leg *leg = &path->legs[i];
+        base_buf_puts(out, i > 0 ? ", then " : "");
+        put_choice(out, s, &s->choice->candidates[leg->candidate]);
+        if (i + 1 < path->leg_count)
+            base_buf_printf(out, " to loss %.6g", leg->to_loss);
+    }
+    base_buf_puts(out, ": ");
+    put_time(out, path->seconds, path->low_s, path->high_s);
+    base_buf_printf(out, ", %s; %.0f%% %s than without, if a model carries over as it is\n",
+                    cli_advise_cost(s->question, path->cost, cost, sizeof cost), 100 * path->gain,
+                    cheap ? "cheaper" : "faster");
+}
+
+static void put_deadline(struct base_buf *out, const struct cli_advised *s)
+{
+    const struct advise_question *q = s->question;
+    char time[32], cost[48];
+
+    base_format_duration(q->deadline_s, time, sizeof time);
+    if (s->choice->by_deadline == UINT32_MAX) {
+        base_buf_printf(out, "by %s: nothing is done by then with 90%% certainty\n", time);
+        return;
+    }
+    const struct advise_candidate *c = &s->choice->candidates[s->choice->by_deadline];
+    base_buf_printf(out, "by %s: ", time);
+    put_choice(out, s, c);
+    if (isnan(q->target))
+        base_buf_printf(out, ", loss %.6g (%.6g to %.6g), %s\n", c->loss, c->low_loss, c->high_loss,
+                        cli_advise_cost(q, c->cost, cost, sizeof cost));
+    else
+        base_buf_printf(out, " is the cheapest that is done by then, %s; %.0f%% sure\n",
+                        cli_advise_cost(q, c->cost, cost, sizeof cost), fmin(100 * c->in_time, 99));
+}
+
+static void put_next(struct base_buf *out, const struct cli_advised *s)
+{
+    const struct advise_next *n = &s->next_fast;
+    char time[32];
+
+    if (!s->has_next_fast)
+        return;
+    base_buf_printf(
+        out, "the run that would help most: %s on %u machine%s, %s to %.0f iterations (%s)\n",
+        s->fit->algorithms[n->algorithm].name, n->machines, n->machines == 1 ? "" : "s",
+        n->from > 0 ? "longer," : "new,", n->to,
+        base_format_duration(n->seconds, time, sizeof time));
+}
+
+static void put_question(struct base_buf *out, const struct cli_advised *s)
+{
+    const struct advise_question *q = s->question;
+
+    if (isnan(q->target))
+        return;
+    base_buf_printf(out, "to loss %.6g", q->target);
+    if (!isnan(s->within))
+        base_buf_printf(out, " (within %g%% of the best, about %.6g)", 100 * s->within,
+                        s->fit->best);
+    base_buf_puts(out, "\n");
+}
+
+/* Candidates that say something: all good ones when few, else those near the best and measured. */
+static bool is_shown(const struct cli_advised *s, uint32_t i, uint32_t good)
+{
+    const struct advise_choice *ch = s->choice;
+    const struct advise_candidate *c = &ch->candidates[i];
+    uint32_t m = c->machines;
+
+    if (c->p.verdict != ADVISE_GOOD)
+        return false;
+    return good <= ROWS_MAX || i == ch->fastest || i == ch->cheapest || i == ch->by_deadline ||
+           (m & (m - 1)) == 0;
+}
+
+static int print_table(const struct cli_context *cx, const struct cli_advised *s)
+{
+    const struct advise_choice *ch = s->choice;
+    struct cli_columns table;
+    char a[32], b[32], c[32], cost[48];
+
+    cli_columns_init(&table, cx, "lrrrrrl");
+    static const char *const HEAD[] = {"ALGORITHM", "MACHINES", "TIME", "5%",
+                                       "95%",       "COST",     "BEST"};
+    for (size_t i = 0; i < 7; i++)
+        cli_columns_cell(&table, CLI_DIM, "%s", HEAD[i]);
+    for (uint32_t i = 0; i < ch->count; i++) {
+        const struct advise_candidate *k = &ch->candidates[i];
+        bool best = i == ch->fastest || i == ch->cheapest;
+        enum cli_style style = best ? CLI_BOLD : CLI_PLAIN;
+        if (!is_shown(s, i, ch->good))
+            continue;
+        cli_columns_cell(&table, style, "%s", name_of(s, k));
+        cli_columns_cell(&table, style, "%u", k->machines);
+        cli_columns_cell(&table, style, "%s", base_format_duration(k->seconds, a, sizeof a));
+        cli_columns_cell(&table, style, "%s", base_format_duration(k->low_s, b, sizeof b));
+        cli_columns_cell(&table, style, "%s", base_format_duration(k->high_s, c, sizeof c));
+        cli_columns_cell(&table, style, "%s",
+                         cli_advise_cost(s->question, k->cost, cost, sizeof cost));
+        cli_columns_cell(&table, style, "%s%s%s",
+                         i == ch->fastest    ? "fastest"
+                         : i == ch->cheapest ? "cheapest"
+                                             : "",
+                         i == ch->fastest && i == ch->cheapest ? ", cheapest" : "",
+                         k->p.measured ? (best ? ", measured" : "measured") : "");
+    }
+    int rc = cli_columns_print(&table);
+    cli_columns_fini(&table);
+    return rc;
+}
+
+int cli_advise_text(const struct cli_context *cx, const struct cli_advised *s)
+{
+    struct base_buf out;
+    int rc;
+
+    base_buf_init(&out, env_alloc(cx->env), TEXT_MAX);
+    put_question(&out, s);
+    if (!isnan(s->question->target)) {
+        put_best(&out, s, "fastest", s->choice->fastest, false);
+        put_best(&out, s, "cheapest", s->choice->cheapest, true);
+        put_path(&out, s, "fastest", &s->choice->fast, false);
+        put_path(&out, s, "cheapest", &s->choice->cheap, true);
+    }
+    if (isfinite(s->question->deadline_s))
+        put_deadline(&out, s);
+    put_next(&out, s);
+    base_buf_puts(&out, "\n");
+    rc = cli_print(cx, &out);
+    base_buf_fini(&out);
+    return rc != 0 ? rc : print_table(cx, s);
+}
+
+/* ---- warnings ---- */
+
+static void warn_algorithm(const struct cli_context *cx, const struct cli_advised *s, uint32_t i)
+{
+    const struct advise_algorithm *a = &s->fit->algorithms[i];
+    const struct base_log *log = &cx->log;
+
+    for (uint32_t k = 0; k < a->diverged_count; k++)
+        base_log(log, BASE_LOG_WARN, "%s diverged on %u machine%s: it is not advised there%s",
+                 a->name, a->diverged[k], a->diverged[k] == 1 ? "" : "s",
+                 a->diverged[k] >= a->diverged_from ? ", nor on more" : "");
+    if (a->verdict == ADVISE_ONE_COUNT)
+        base_log(log, BASE_LOG_WARN,
+                 "%s was measured on %u machine%s only: nothing is said about other counts; a run "
+                 "on another count would help",
+                 a->name, a->machines[0], a->machines[0] == 1 ? "" : "s");
+    if (a->verdict == ADVISE_NO_CURVE)
+        base_log(log, BASE_LOG_WARN, "%s has no losses at the largest size: it is left out",
+                 a->name);
+    if (a->counts == 2)
+        base_log(log, BASE_LOG_WARN,
+                 "%s was measured on two machine counts only: what lies between and beyond them is "
+                 "a guess; a third would help",
+                 a->name);
+}
+
+void cli_advise_warn(const struct cli_context *cx, const struct cli_advised *s)
+{
+    const struct advise_runs *r = s->runs;
+    const struct base_log *log = &cx->log;
+    uint32_t far = 0;
+
+    if (r->copies > 0)
+        base_log(log, BASE_LOG_WARN,
+                 "%zu run%s equal to another in every number: counted once, since a copy tells "
+                 "nothing new",
+                 r->copies, r->copies == 1 ? " is" : "s are");
+    if (r->same_rows > 0)
+        base_log(log, BASE_LOG_WARN, "%zu row%s equal to the one before: left out", r->same_rows,
+                 r->same_rows == 1 ? " is" : "s are");
+    if (r->sizes_missing)
+        base_log(log, BASE_LOG_WARN,
+                 "some runs state a size and some do not: those count as size 1");
+    for (uint32_t i = 0; i < s->fit->algorithm_count; i++)
+        warn_algorithm(cx, s, i);
+    if (s->fit->size != s->fit->size_curves)
+        base_log(
+            log, BASE_LOG_WARN,
+            "for data of size %.6g, iterations are taken to be as many as at %.6g, where losses "
+            "were measured",
+            s->fit->size, s->fit->size_curves);
+    for (uint32_t i = 0; i < s->choice->count; i++)
+        far += s->choice->candidates[i].p.verdict == ADVISE_TOO_FAR;
+    if (far > 0)
+        base_log(
+            log, BASE_LOG_WARN,
+            "%u of the candidates have more than %d times the machines measured (or fewer than "
+            "a %dth): no advice is given that far",
+            far, ADVISE_BEYOND, ADVISE_BEYOND);
+    if (s->within_default)
+        base_log(log, BASE_LOG_INFO,
+                 "no --target, --within or --deadline was given: this is for --within 1%%");
+}

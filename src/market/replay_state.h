@@ -1,0 +1,131 @@
+/* replay_state.h - what a replay holds: the offers it watches and the jobs it runs. Private to
+ * replay*.c. A slot is an offer that some job can run on; slots are by offer index. */
+#ifndef MARKET_REPLAY_STATE_H
+#define MARKET_REPLAY_STATE_H
+
+#include "base/arena.h"
+#include "base/heap.h"
+#include "market/replay.h"
+#include "market/replay_pace.h"
+#include "market/strategy.h"
+
+struct replay_slot {
+    uint32_t offer;
+    double usd_h;                     /* NAN: not sold now */
+    double price_until_s, up_until_s; /* next changes */
+    size_t price_cursor, up_cursor;
+    uint32_t up;          /* instances to be had */
+    uint32_t held;        /* by jobs */
+    double seen_until_s;  /* `seen` counts up to here */
+    double usd_s, sold_s; /* price x time, and time, while it was sold */
+    bool on_demand;
+};
+
+enum replay_phase {
+    REPLAY_WAITING, /* its start is to come */
+    REPLAY_IDLE,
+    REPLAY_STARTING,
+    REPLAY_RUNNING,
+    REPLAY_LEAVING, /* writes its last checkpoint here */
+    REPLAY_DONE
+};
+
+struct replay_job {
+    const struct market_job *job;
+    struct market_outcome out;
+    enum replay_phase phase;
+    uint32_t slot;       /* held, or MARKET_NONE */
+    uint32_t target;     /* slot to go to after leaving, or MARKET_NONE */
+    uint32_t last_offer; /* of the stay before, or MARKET_NONE */
+    uint32_t checkpoint; /* offer where it lies, or MARKET_NONE */
+    uint8_t why;         /* it leaves: enum market_end */
+    bool ask;            /* the strategy wants asking */
+    double phase_s;      /* when starting or leaving ends */
+    double run_from_s;   /* the first step of this stay */
+    double done_s;       /* when the last step will be made */
+    double leave_run_s;  /* seconds of running when it began to leave */
+    double kept;         /* steps of the stays before */
+    double paid_s;       /* paid up to here */
+    double spent_usd;
+    double guard_s; /* look at the deadline again then */
+    uint64_t came;  /* order of coming to its slot */
+    struct market_stay stay;
+    struct market_pace pace; /* where it is */
+    uint32_t *candidates;    /* offers */
+    uint32_t *slots;         /* the same, as slots */
+    uint32_t *rescue;        /* slots on demand among them */
+    size_t candidate_count, rescue_count;
+    void *note;
+};
+
+struct replay_past { /* a stay that is over */
+    uint32_t job;
+    struct market_stay stay;
+};
+
+struct replay {
+    const struct base_alloc *alloc;
+    const struct market_prices *prices;
+    const struct market_avail *avail;
+    const struct market_costs *costs;
+    const struct market_replay_opts *opts;
+    struct base_arena arena;
+    struct base_heap changes; /* of slots: key = when, value = slot */
+    struct replay_slot *slots;
+    size_t slot_count;
+    uint32_t *slot_of; /* by offer, or MARKET_NONE */
+    struct replay_job *jobs;
+    size_t job_count;
+    double now_s, next_step_s;
+    uint64_t came, decisions;
+    bool wake; /* something idle jobs may want has changed */
+    /* what strategies look at, by offer */
+    double *usd_h;
+    uint32_t *up;
+    struct market_seen *seen;
+    struct market_ages ages;
+    /* room for one decision */
+    uint32_t *asked; /* jobs */
+    double *score;   /* (asked, slots) */
+    double *by_candidate, *idle;
+    uint32_t *need, *room, *pick;
+    struct market_assign_limit *limits;
+    bool *covers; /* (limits, slots) */
+    struct replay_past *past;
+    size_t past_count, past_cap;
+    shoal_status status; /* SHOAL_E_NOMEM once memory was short */
+};
+
+/* replay_setup.c: before and after */
+shoal_status replay_set_up(struct replay *r, const struct market_job *jobs, shoal_err *err);
+shoal_status replay_collect(struct replay *r, struct market_result *out);
+
+/* replay_watch.c: offers */
+shoal_status replay_watch_start(struct replay *r);
+/* Brings what is seen of all slots up to now. */
+void replay_watch_count(struct replay *r);
+/* Takes over the changes of a slot that are due; true when there are more of it or it is cheaper.
+ */
+bool replay_watch_change(struct replay *r, uint32_t slot);
+
+/* replay_guard.c: deadlines */
+/* Seconds until the job must go on demand to be sure of its deadline; INFINITY without one or
+ * without offers on demand; *out_slot is where to then. */
+double replay_guard_slack(const struct replay *r, const struct replay_job *j, uint32_t *out_slot);
+/* Whether going to `slot` now leaves the deadline safe. */
+bool replay_guard_allows(const struct replay *r, const struct replay_job *j, uint32_t slot,
+                         double slack_s);
+
+/* replay_decide.c: strategies and assignment */
+/* Asks for all jobs with `ask` and carries the answers out. */
+void replay_decide(struct replay *r);
+
+/* replay.c: what happens to a job */
+bool replay_fits(const struct replay *r, const struct replay_job *j, uint32_t slot);
+void replay_begin(struct replay *r, struct replay_job *j, uint32_t slot);
+/* Leaves for `target` (MARKET_NONE: for nothing), after a checkpoint where there is work to save.
+ */
+void replay_leave(struct replay *r, struct replay_job *j, uint32_t target, enum market_end why);
+double replay_made(const struct replay *r, const struct replay_job *j);
+
+#endif

@@ -1,0 +1,401 @@
+/* shoal.c - Shoal's own strategy of buying: the price of a step, learnt as the job goes.
+ *
+ * Somebody who knew everything would give each step a price, lambda, and run wherever a step costs
+ * less (bound.h). We do not know the future, but we see every price and which offers are up; so we
+ * keep a fading record of what speed could have been had at each price of a step, and take as
+ * lambda the lowest price at which the work that is left would be done in the time that is left,
+ * if the future were like the record. When progress falls behind, lambda rises by itself, up to
+ * the price on demand; when there is slack, it falls, and the job waits out what is dear.
+ *
+ * With lambda, every offer that is up has a rate of gain in US dollars a second:
+ *     lambda x speed - price - (work an interruption costs) / left - (going there) / lasts
+ * where left is how long it will stay up: what has been up long stays up long (strategy_age.c),
+ * and some offers are interrupted more often than others. Going there (checkpoint, start-up,
+ * transfer, egress) is spread over the time the difference lasts: a share of left, for half of all
+ * stays are far shorter than the mean, and not longer than prices keep their order. The held offer
+ * pays no going. The largest gain wins.
+ *
+ * Holding nothing gains nothing, but the job that holds nothing may wait: what is down may come
+ * back, and where that would be preferred to the best that is up (the checkpoint's own zone, which
+ * needs no egress, above all), waiting saves going twice. It waits while that, at the rate at
+ * which such offers come back, is more than the best gains now.
+ *
+ * Cost of a decision: offers x distinct speeds + bins. The figures are in
+ * docs/design/0014-buying.md. */
+#include "market/strategy.h"
+
+#include "base/assert.h"
+#include "market/replay_pace.h"
+#include <math.h>
+#include <stddef.h>
+
+enum { BINS = 400, RUNGS_MAX = 8 };
+#define BIN_STEP   0.012 /* of the logarithm of a step's price: bins cover a factor of 120 */
+#define TABLE_S    3600.0
+#define PRIOR_ENDS 3.0 /* interruptions of an average offer that every offer is born with */
+
+struct knobs {
+    double memory_s, horizon_s, wait_s, reserve, trust, patience, band, keep_s, price_usd;
+    bool hope, ages;
+};
+
+#define TIME_ROW(word, text, about, field)                                                         \
+    {                                                                                              \
+        .name = (word), .type = BASE_OPT_DURATION, .meta = "TIME", .fallback = (text),             \
+        .help = (about), .min = 60, .max = 3660 * 86400.0, .offset = offsetof(struct knobs, field) \
+    }
+#define SHARE_ROW(word, text, about, field, low, high)                                        \
+    {                                                                                         \
+        .name = (word), .type = BASE_OPT_F64, .meta = "SHARE", .fallback = (text),            \
+        .help = (about), .min = (low), .max = (high), .offset = offsetof(struct knobs, field) \
+    }
+
+static const struct base_opt rows[] = {
+    TIME_ROW("memory", "30d", "what was seen so long ago counts a third", memory_s),
+    TIME_ROW("horizon", "72h", "how long prices are taken to keep their order", horizon_s),
+    TIME_ROW("wait", "2h", "how long a pause for lower prices is taken to last", wait_s),
+    TIME_ROW("keep", "30m", "time before the deadline that is never waited away", keep_s),
+    SHARE_ROW("reserve", "0.06", "share of the time left that is not planned with", reserve, 0,
+              0.9),
+    SHARE_ROW("trust", "0.3", "share of the time an offer should stay up that is counted on", trust,
+              0.01, 1),
+    SHARE_ROW("patience", "0.1", "share of the time to wait out when there is no deadline",
+              patience, 0, 0.9),
+    SHARE_ROW("band", "0.03", "share by which progress must be ahead before it pauses", band, 0, 1),
+    {.name = "price",
+     .type = BASE_OPT_F64,
+     .meta = "USD",
+     .fallback = "0",
+     .help = "US dollars for a step to pay at most while there is time; 0: learnt",
+     .max = 1e9,
+     .offset = offsetof(struct knobs, price_usd)},
+    {.name = "hope",
+     .type = BASE_OPT_FLAG,
+     .fallback = "true",
+     .help = "wait for what may come back",
+     .offset = offsetof(struct knobs, hope)},
+    {.name = "ages",
+     .type = BASE_OPT_FLAG,
+     .fallback = "true",
+     .help = "reckon with how long an offer has been up",
+     .offset = offsetof(struct knobs, ages)},
+};
+
+struct note {
+    bool begun;
+    double step_usd;    /* lambda at the last decision */
+    double base_usd;    /* a step's price in the middle bin */
+    double last_s;      /* the record is complete up to here */
+    double weight;      /* of a second now: grows, instead of all bins fading */
+    double seconds;     /* weighted */
+    double cheap;       /* weighted: the speed of the cheapest step */
+    double speed[BINS]; /* weighted: more speed to be had from this price of a step on */
+    /* what was to be had at the last look: so much more speed from this bin on */
+    double rung_speed[RUNGS_MAX];
+    uint32_t rung_bin[RUNGS_MAX], rungs;
+    double table_s; /* when the tables were made */
+    double up_left_s[MARKET_AGES], down_left_s[MARKET_AGES];
+};
+
+/* --- what an offer is --- */
+
+static double speed_of(const struct market_view *v, uint32_t offer)
+{
+    return market_pace_mean(market_pace(v->costs, v->job->speed[v->prices->offers[offer].kind]));
+}
+
+static bool had(const struct market_view *v, uint32_t offer)
+{
+    return !isnan(v->usd_h[offer]) && v->up[offer] >= v->job->instances;
+}
+
+static bool spot(const struct market_view *v, uint32_t offer)
+{
+    return v->prices->offers[offer].how == MARKET_SPOT;
+}
+
+static double usd_s(const struct market_view *v, uint32_t offer)
+{
+    return v->usd_h[offer] * v->job->instances / 3600;
+}
+
+/* How much more often than others an offer is interrupted. */
+static double times(const struct market_view *v, uint32_t offer)
+{
+    const struct market_seen *seen = &v->seen[offer];
+
+    return (seen->interruptions + PRIOR_ENDS) / (seen->ends_expected + PRIOR_ENDS);
+}
+
+/* One over the time that an offer will stay up when it has been up for so long. */
+static double risk_at(const struct knobs *k, const struct market_view *v, const struct note *note,
+                      uint32_t offer, double age_s)
+{
+    const struct market_seen *seen = &v->seen[offer];
+
+    if (!spot(v, offer))
+        return 0;
+    if (!k->ages)
+        return (seen->interruptions + 1) / (seen->up_s + 6 * 3600);
+    return times(v, offer) / market_age_left_s(note->up_left_s, age_s);
+}
+
+static double risk_now(const struct knobs *k, const struct market_view *v, const struct note *note,
+                       uint32_t offer)
+{
+    return risk_at(k, v, note, offer, v->now_s - v->seen[offer].since_s);
+}
+
+/* What interruptions cost a second, where a second of work is worth `value`. */
+static double loss_of(const struct market_view *v, double risk, double value)
+{
+    const struct market_costs *c = v->costs;
+    double lost_s = c->notice_s >= c->checkpoint_s ? c->checkpoint_s : c->checkpoint_every_s / 2;
+
+    return risk * value * (c->startup_s + lost_s);
+}
+
+/* How long an advantage of an offer is taken to last: not beyond the work itself. */
+static double lasts_s(const struct knobs *k, const struct market_view *v, uint32_t offer,
+                      double risk)
+{
+    double left_s = 1 + (v->job->work - v->steps) / speed_of(v, offer);
+
+    return fmin(left_s, 1 / ((k->ages ? risk / k->trust : risk) + 1 / k->horizon_s));
+}
+
+/* --- the price of a step --- */
+
+static uint32_t bin_of(const struct note *note, double usd_step)
+{
+    double at = BINS / 2.0 + log(usd_step / note->base_usd) / BIN_STEP;
+
+    return at <= 0 ? 0 : at >= BINS - 1 ? BINS - 1 : (uint32_t)at;
+}
+
+/* What a second there costs, with interruptions and with going there, most often from another
+ * region: at that price the job would begin there. */
+static double full_usd_s(const struct knobs *k, const struct market_view *v,
+                         const struct note *note, uint32_t offer)
+{
+    double value = note->step_usd * speed_of(v, offer), risk = risk_now(k, v, note, offer);
+    double go = value * v->costs->startup_s + v->job->checkpoint_gb * v->costs->region_usd_gb;
+
+    return usd_s(v, offer) + loss_of(v, risk, value) + go / lasts_s(k, v, offer, risk);
+}
+
+/* The offer that pays first, beyond what `speed` costs already, as the price of a step rises. */
+static uint32_t next_rung(const struct knobs *k, const struct market_view *v,
+                          const struct note *note, double speed, double cost, double *out_at,
+                          double *out_cost)
+{
+    uint32_t best = MARKET_NONE;
+
+    for (size_t i = 0; i < v->candidate_count; i++) {
+        uint32_t o = v->candidates[i];
+        double s = speed_of(v, o);
+        if (s <= speed * (1 + 1e-9) || !had(v, o))
+            continue;
+        double full = full_usd_s(k, v, note, o);
+        double at = (full - cost) / (s - speed);
+        if (best == MARKET_NONE || at < *out_at) {
+            best = o;
+            *out_at = at;
+            *out_cost = full;
+        }
+    }
+    return best;
+}
+
+/* The ladder of what can be had now: from which price of a step on which speed is worth having. The
+ * lowest rung is the cheapest step, each next one a faster offer. */
+static void look(const struct knobs *k, const struct market_view *v, struct note *note)
+{
+    double speed = 0, cost = 0, from = 0;
+
+    for (note->rungs = 0; note->rungs < RUNGS_MAX; note->rungs++) {
+        double at = 0, full = 0;
+        uint32_t o = next_rung(k, v, note, speed, cost, &at, &full);
+        if (o == MARKET_NONE)
+            return;
+        from = fmax(from, at);
+        if (!note->begun) {
+            note->begun = true;
+            note->base_usd = from > 0 ? from : 1;
+            note->weight = 1;
+        }
+        note->rung_bin[note->rungs] = bin_of(note, from);
+        note->rung_speed[note->rungs] = speed_of(v, o) - speed;
+        speed = speed_of(v, o);
+        cost = full;
+    }
+}
+
+/* Adds the time since the last look to the record, with what could be had then. */
+static void record(const struct knobs *k, const struct market_view *v, struct note *note)
+{
+    double dt = note->begun ? v->now_s - note->last_s : 0;
+
+    if (dt > 0) {
+        note->weight *= exp(dt / k->memory_s);
+        note->seconds += note->weight * dt;
+        for (uint32_t i = 0; i < note->rungs; i++)
+            note->speed[note->rung_bin[i]] += note->weight * dt * note->rung_speed[i];
+        if (note->rungs > 0)
+            note->cheap += note->weight * dt * note->rung_speed[0];
+        if (note->weight > 1e12) { /* keep numbers small */
+            note->seconds /= note->weight;
+            note->cheap /= note->weight;
+            for (size_t b = 0; b < BINS; b++)
+                note->speed[b] /= note->weight;
+            note->weight = 1;
+        }
+    }
+    note->last_s = v->now_s;
+    look(k, v, note);
+    if (note->begun && note->seconds <= 0) { /* better than nothing: what is there now */
+        note->seconds = 1;
+        for (uint32_t i = 0; i < note->rungs; i++)
+            note->speed[note->rung_bin[i]] += note->rung_speed[i];
+        note->cheap = note->rung_speed[0];
+    }
+}
+
+/* The lowest price of a step at which the record would have done `want` steps a second. */
+static double price_for(const struct note *note, double want)
+{
+    double sum = 0, have = note->seconds * want;
+
+    for (size_t b = 0; b < BINS; b++) {
+        sum += note->speed[b];
+        if (sum >= have)
+            return note->base_usd * exp(((double)b + 1 - BINS / 2.0) * BIN_STEP);
+    }
+    return INFINITY;
+}
+
+/* Time to plan with. Not all there is: at the end of its slack the guard would send the job on
+ * demand for all that is left, so what a last move and a few interruptions need is never waited
+ * away. */
+static double plan_s(const struct knobs *k, const struct market_view *v)
+{
+    const struct market_costs *c = v->costs;
+    double slowest = fmin(c->zone_gb_s, fmin(c->region_gb_s, c->cloud_gb_s));
+    double move_s = c->startup_s + c->checkpoint_s + v->job->checkpoint_gb / slowest;
+
+    return (v->job->deadline_s - v->now_s - 3 * move_s - k->keep_s) * (1 - k->reserve);
+}
+
+/* US dollars a step: what the job should pay at most now. */
+static double lambda(const struct knobs *k, const struct market_view *v, const struct note *note)
+{
+    double left = v->job->work - v->steps, dearest = 0;
+
+    for (size_t i = 0; i < v->candidate_count; i++) {
+        uint32_t o = v->candidates[i];
+        double speed = speed_of(v, o);
+        if (isnan(v->usd_h[o]))
+            continue;
+        dearest = fmax(dearest, usd_s(v, o) / speed);
+    }
+    dearest *= 1.5;
+    if (note->seconds <= 0)
+        return dearest;
+    double want = (1 - k->patience) * note->cheap / note->seconds;
+    if (v->job->deadline_s < INFINITY)
+        want = left / fmax(1, plan_s(k, v));
+    if (v->held != MARKET_NONE) /* what runs goes on until it is well ahead: no to and fro */
+        want *= 1 + k->band;
+    double learnt = price_for(note, want);
+    bool time = learnt < INFINITY; /* less than all that was ever to be had would do */
+    return fmin(k->price_usd > 0 && time ? k->price_usd : learnt, dearest);
+}
+
+/* --- where to --- */
+
+static double gain_of(const struct market_view *v, const struct note *note, uint32_t offer,
+                      double risk)
+{
+    double value = note->step_usd * speed_of(v, offer);
+
+    return value - usd_s(v, offer) - loss_of(v, risk, value);
+}
+
+static double go_usd(const struct market_view *v, const struct note *note, uint32_t offer)
+{
+    return note->step_usd * speed_of(v, offer) *
+               market_move_s(v->prices, v->job, v->costs, v->checkpoint, offer) +
+           market_move_usd(v->prices, v->job, v->costs, v->checkpoint, offer);
+}
+
+/* US dollars a second that waiting for what is down gains over going to `best` now: what may come
+ * back and would be preferred saves, at most, going to the best first. */
+static double wait_gain(const struct knobs *k, const struct market_view *v, const struct note *note,
+                        uint32_t best)
+{
+    double go_best = go_usd(v, note, best), risk = risk_now(k, v, note, best), sum = 0;
+    double gain_best = gain_of(v, note, best, risk);
+
+    for (size_t i = 0; i < v->candidate_count; i++) {
+        uint32_t o = v->candidates[i];
+        if (!spot(v, o) || isnan(v->usd_h[o]) || had(v, o))
+            continue;
+        double risk_new = risk_at(k, v, note, o, 0);
+        double better =
+            go_best - go_usd(v, note, o) +
+            (gain_of(v, note, o, risk_new) - gain_best) * lasts_s(k, v, o, fmax(risk, risk_new));
+        if (better > 0)
+            sum += fmin(better, go_best) /
+                   market_age_left_s(note->down_left_s, v->now_s - v->seen[o].since_s);
+    }
+    return sum;
+}
+
+static void score(const void *knobs, void *memory, const struct market_view *v, double *out,
+                  double *idle)
+{
+    const struct knobs *k = knobs;
+    struct note *note = memory;
+    size_t best = v->candidate_count;
+    double leave_usd = 0, held_value = 0;
+
+    *idle = 0;
+    if (!note->begun || v->now_s >= note->table_s + TABLE_S) {
+        market_age_table(v->ages->up_s, v->ages->up_ends, note->up_left_s);
+        market_age_table(v->ages->down_s, v->ages->down_ends, note->down_left_s);
+        note->table_s = v->now_s;
+    }
+    record(k, v, note);
+    note->step_usd = lambda(k, v, note);
+    if (v->held != MARKET_NONE)
+        held_value = note->step_usd * speed_of(v, v->held);
+    if (v->held != MARKET_NONE && v->checkpoint == v->held) /* it runs: there is work to save */
+        leave_usd = held_value * v->costs->checkpoint_s;
+    if (held_value > 0) /* a pause costs starting again, over at most the work that is left */
+        *idle = (leave_usd + held_value * v->costs->startup_s) /
+                fmin(k->wait_s, 1 + (v->job->work - v->steps) / speed_of(v, v->held));
+    for (size_t i = 0; i < v->candidate_count; i++) {
+        uint32_t o = v->candidates[i];
+        out[i] = INFINITY;
+        if (!had(v, o))
+            continue;
+        double risk = risk_now(k, v, note, o), gain = gain_of(v, note, o, risk);
+        if (o != v->held)
+            gain -= (leave_usd + go_usd(v, note, o)) / lasts_s(k, v, o, risk);
+        out[i] = -gain;
+        if (best == v->candidate_count || out[i] < out[best])
+            best = i;
+    }
+    if (v->held == MARKET_NONE && best < v->candidate_count && k->hope)
+        *idle = -wait_gain(k, v, note, v->candidates[best]);
+}
+
+const struct market_strategy market_strategy_shoal = {
+    .name = "shoal",
+    .summary = "a price for each step, learnt from what could be had; waits, moves and flees by it",
+    .opts = rows,
+    .opt_count = BASE_COUNT(rows),
+    .knobs_size = sizeof(struct knobs),
+    .note_size = sizeof(struct note),
+    .score = score,
+};

@@ -1,0 +1,388 @@
+/* advice.c - findings in words.
+ *
+ * Differences under one in a hundred are called none. A finding that the base line does not have is said,
+ * too: "no job waited" is an answer. */
+#include "study/advice.h"
+
+#include "base/text.h"
+#include <math.h>
+#include <stdio.h>
+
+static const double SAME = 0.01, WORTH_WAIT = 0.9, WORTH_GPU = 1e-3, NEARLY = 0.9, ASKED_FOR = 3;
+
+const char *study_hours(double seconds, char *buf, size_t size)
+{
+    double hours = seconds / 3600, whole = fabs(hours);
+    char count[32];
+
+    if (isnan(hours))
+        snprintf(buf, size, "-");
+    else if (whole >= 99.95)
+        snprintf(buf, size, "%s%s", hours < 0 ? "-" : "",
+                 base_format_count((uint64_t)(whole + 0.5), count, sizeof count));
+    else
+        snprintf(buf, size, whole >= 9.995 ? "%.1f" : whole > 0 ? "%.2f" : "%.0f", hours);
+    return buf;
+}
+
+/* ---- which ---- */
+
+uint32_t study_worst_size(const struct study *study)
+{
+    const struct study_tally *t = &study->runs[STUDY_BASE].tally;
+    uint32_t worst = STUDY_SIZES;
+
+    for (uint32_t s = 0; s < STUDY_SIZES; s++) {
+        double waits = t->delays[s][SIM_WAIT_LOCALITY].total_s;
+        if (waits > 0 &&
+            (worst == STUDY_SIZES || waits > t->delays[worst][SIM_WAIT_LOCALITY].total_s))
+            worst = s;
+    }
+    return worst;
+}
+
+bool study_as_useful(const struct study *study, enum study_run_id run)
+{
+    return study->runs[run].possible && study->runs[run].tally.utilization >=
+                                            (1 - SAME) * study->runs[STUDY_BASE].tally.utilization;
+}
+
+/* Costs nobody: neither use nor waiting, that for trials and in them included. */
+static bool is_free(const struct study *study, enum study_run_id run)
+{
+    double base = study_waited_s(study, STUDY_BASE, STUDY_WAITS);
+
+    return study_as_useful(study, run) &&
+           study_waited_s(study, run, STUDY_WAITS) + study->runs[run].tally.trial_s <=
+               base + fmax(SAME * base, study_luck_s(study, STUDY_WAITS));
+}
+
+/* Less waiting for locality than this is an effect. */
+static double worth_wait_s(const struct study *study)
+{
+    double base = study_waited_s(study, STUDY_BASE, SIM_WAIT_LOCALITY);
+
+    return fmin(WORTH_WAIT * base, base - study_luck_s(study, SIM_WAIT_LOCALITY));
+}
+
+/* GPU time that a guideline saves for sure: more than luck, or else by work that it does not run. 0: less
+ * than is worth a word. */
+static double sure_gpu_s(const struct study *study, enum study_run_id run)
+{
+    double saved = study_saved_is_luck(study, run) ? study_spared_gpu_s(study, run)
+                                                   : study_saved_gpu_s(study, run);
+
+    return saved > WORTH_GPU * study->runs[STUDY_BASE].tally.held_gpu_s ? saved : 0;
+}
+
+static bool about_work(enum study_run_id run)
+{
+    return study_guidelines[run].changes != 0;
+}
+
+/* The one that saves most GPU time, of those for which bit about_work of `sorts` is set; of those that save
+ * nearly as much, the one with the least waiting. */
+static enum study_run_id best_saver(const struct study *study, uint32_t sorts)
+{
+    enum study_run_id best = STUDY_BASE;
+    double most = 0;
+
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (enum study_run_id r = STUDY_BASE + 1; r < STUDY_TOGETHER; r++) {
+            if ((sorts >> about_work(r) & 1) == 0 || !is_free(study, r))
+                continue;
+            double saved = sure_gpu_s(study, r);
+            if (pass == 0 ? saved > most
+                          : saved > NEARLY * most && study_waited_s(study, r, STUDY_WAITS) <
+                                                         study_waited_s(study, best, STUDY_WAITS))
+                best = r;
+            most = fmax(most, saved);
+        }
+    return best;
+}
+
+/* The one with the least waiting for locality, where that is an effect. */
+static enum study_run_id best_placer(const struct study *study)
+{
+    enum study_run_id best = STUDY_BASE;
+    double least = worth_wait_s(study);
+
+    for (enum study_run_id r = STUDY_BASE + 1; r < STUDY_TOGETHER; r++)
+        if (is_free(study, r) && study_waited_s(study, r, SIM_WAIT_LOCALITY) < least) {
+            least = study_waited_s(study, r, SIM_WAIT_LOCALITY);
+            best = r;
+        }
+    return best;
+}
+
+/* GPU time first: hours of waiting may be few, whatever share of them goes. */
+enum study_run_id study_first_step(const struct study *study)
+{
+    enum study_run_id saver = best_saver(study, 3);
+
+    return saver != STUDY_BASE ? saver : best_placer(study);
+}
+
+enum study_run_id study_second_step(const struct study *study)
+{
+    enum study_run_id first = study_first_step(study);
+
+    return first == STUDY_BASE ? STUDY_BASE : best_saver(study, about_work(first) ? 1 : 2);
+}
+
+/* ---- sentences ---- */
+
+static void put_percent(struct base_buf *out, double share)
+{
+    base_buf_printf(out, share < 0.0995 && share > 0 ? "%.1f %%" : "%.0f %%", 100 * share);
+}
+
+static void put_hours(struct base_buf *out, double seconds)
+{
+    char text[48];
+
+    base_buf_puts(out, study_hours(seconds, text, sizeof text));
+}
+
+/* "4.2 times", "11 times" */
+static void put_times(struct base_buf *out, double ratio)
+{
+    base_buf_printf(out, ratio < 9.95 ? "%.1f times" : "%.0f times", ratio);
+}
+
+void study_say_waiting(const struct study *study, struct base_buf *out)
+{
+    const struct study_delay *all = study->runs[STUDY_BASE].tally.delays[STUDY_ALL];
+    double total = all[STUDY_WAITS].total_s;
+    uint32_t worst = study_worst_size(study);
+
+    if (!(total > 0)) {
+        base_buf_puts(out, "No job waited.");
+        return;
+    }
+    base_buf_puts(out, "Jobs waited ");
+    put_hours(out, total);
+    base_buf_puts(out, " hours in all: ");
+    put_percent(out, all[SIM_WAIT_LOCALITY].total_s / total);
+    base_buf_puts(out, " of it while enough GPUs were free but scattered (fragmentation), ");
+    put_percent(out, all[SIM_WAIT_FAIR_SHARE].total_s / total);
+    base_buf_puts(out, " because their group had used its quota (fair share), ");
+    put_percent(out, all[SIM_WAIT_CAPACITY].total_s / total);
+    base_buf_puts(out, " because too few were free at all (capacity).");
+    if (all[SIM_WAIT_FAIR_SHARE].total_s + all[SIM_WAIT_CAPACITY].total_s > total / 2)
+        base_buf_puts(out,
+                      " Most of it is about quotas and capacity; placement helps there only by "
+                      "ending jobs sooner.");
+    if (worst == STUDY_SIZES)
+        return;
+    const struct study_delay *row = &study->runs[STUDY_BASE].tally.delays[worst][SIM_WAIT_LOCALITY];
+    base_buf_printf(out, " Fragmentation hits jobs of %s GPU%s hardest: ", study_size_names[worst],
+                    worst == 0 ? "" : "s");
+    put_hours(out, row->total_s);
+    base_buf_puts(out, " hours, half of those it met for ");
+    char text[48];
+    base_buf_puts(out, base_format_duration(row->p50_s, text, sizeof text));
+    base_buf_puts(out, " or more, one in twenty for ");
+    base_buf_puts(out, base_format_duration(row->p95_s, text, sizeof text));
+    base_buf_puts(out, " or more.");
+}
+
+static double sum4(const double *values)
+{
+    return values[0] + values[1] + values[2] + values[3];
+}
+
+void study_say_speed(const struct study *study, struct base_buf *out)
+{
+    const struct study_tally *t = &study->runs[STUDY_BASE].tally;
+
+    if (!(t->slow_all_gpu_s > 0)) {
+        base_buf_puts(out,
+                      "No job was slowed down by where it ran: none was on more servers than it "
+                      "needs or beside another job of several GPUs.");
+        return;
+    }
+    base_buf_puts(out, "By the model, jobs lost ");
+    put_hours(out, t->slow_all_gpu_s);
+    base_buf_puts(out, " GPU-hours of speed (");
+    put_percent(out, t->slow_all_gpu_s / t->held_gpu_s);
+    base_buf_puts(out, " of the GPU time held) to where they ran: ");
+    put_percent(out, sum4(t->spread_gpu_s) / t->held_gpu_s);
+    base_buf_puts(out, " of GPU time was on more servers than needed, ");
+    put_percent(out, sum4(t->beside_gpu_s) / t->held_gpu_s);
+    base_buf_puts(out, " beside another job of several GPUs.");
+}
+
+static uint32_t most_of(const struct study *study, bool jobs)
+{
+    uint32_t most = 0;
+
+    for (uint32_t c = 1; c < STUDY_CLASSES; c++)
+        if (jobs ? study->lost[c].jobs > study->lost[most].jobs
+                 : study->lost[c].lost_gpu_s > study->lost[most].lost_gpu_s)
+            most = c;
+    return most;
+}
+
+void study_say_failures(const struct study *study, struct base_buf *out)
+{
+    const struct study_books *b = &study->runs[STUDY_BASE].books;
+    char jobs[32];
+
+    if (study->opts.failures == STUDY_FAILURES_NONE) {
+        base_buf_puts(out, "Failures are left out of this study.");
+        return;
+    }
+    if (!(b->lost_gpu_s > 0)) {
+        base_buf_puts(out, "By the model, no job failed.");
+        return;
+    }
+    base_buf_puts(out, "By the model, ");
+    put_percent(out, (double)study->unsuccessful[STUDY_ALL] / (double)study->jobs.count);
+    base_buf_printf(out, " of the jobs (%s) ended unsuccessful, and ",
+                    base_format_count(study->unsuccessful[STUDY_ALL], jobs, sizeof jobs));
+    put_hours(out, b->lost_gpu_s);
+    base_buf_puts(out, " GPU-hours (");
+    put_percent(out, b->lost_gpu_s / b->recorded_gpu_s);
+    base_buf_printf(out,
+                    ") went to attempts that failed; most jobs failed of %s, most GPU time was "
+                    "lost to %s.",
+                    study_classes[most_of(study, true)].name,
+                    study_classes[most_of(study, false)].name);
+}
+
+static void put_effect(const struct study *study, enum study_run_id run, struct base_buf *out)
+{
+    double base = study_waited_s(study, STUDY_BASE, SIM_WAIT_LOCALITY);
+    double now = study_waited_s(study, run, SIM_WAIT_LOCALITY), saved = sure_gpu_s(study, run);
+    double all_base = study_waited_s(study, STUDY_BASE, STUDY_WAITS);
+    double all_now = study_waited_s(study, run, STUDY_WAITS) + study->runs[run].tally.trial_s;
+    const char *between = "";
+
+    if (now < worth_wait_s(study)) {
+        base_buf_puts(out, "fragmentation waiting falls from ");
+        put_hours(out, base);
+        base_buf_puts(out, " to ");
+        put_hours(out, now);
+        base_buf_puts(out, " hours");
+        between = ", and ";
+    }
+    if (all_base - all_now > study_luck_s(study, STUDY_WAITS) && all_now < WORTH_WAIT * all_base) {
+        base_buf_printf(out, "%sall waiting falls from ", between);
+        put_hours(out, all_base);
+        base_buf_puts(out, " to ");
+        put_hours(out, all_now);
+        base_buf_puts(out, " hours");
+        between = "; ";
+    }
+    if (saved > 0) {
+        base_buf_puts(out, between);
+        put_hours(out, saved);
+        base_buf_puts(out, " GPU-hours are saved");
+    }
+}
+
+void study_say_first(const struct study *study, struct base_buf *out)
+{
+    enum study_run_id first = study_first_step(study), second = study_second_step(study);
+
+    if (first == STUDY_BASE) {
+        base_buf_puts(out,
+                      "No guideline is worth beginning with on this trace: none cuts "
+                      "fragmentation waiting by a tenth or saves a thousandth of the GPU time, "
+                      "by more than luck, without costing use or waiting.");
+        return;
+    }
+    base_buf_printf(out, "Do first: %s (%s): ", study_guidelines[first].name,
+                    study_guidelines[first].doing);
+    put_effect(study, first, out);
+    base_buf_puts(out, ".");
+    if (second == STUDY_BASE)
+        return;
+    base_buf_printf(out, " Then: %s (%s): ", study_guidelines[second].name,
+                    study_guidelines[second].doing);
+    put_effect(study, second, out);
+    base_buf_puts(out, ".");
+}
+
+void study_say_luck(const struct study *study, struct base_buf *out)
+{
+    base_buf_puts(
+        out, "The base line again with every submission up to a round later differs by up to ");
+    put_hours(out, study_luck_s(study, STUDY_WAITS));
+    base_buf_puts(out, " hours of waiting, ");
+    put_hours(out, study_luck_s(study, SIM_WAIT_LOCALITY));
+    base_buf_puts(out, " of it for fragmentation, and ");
+    put_hours(out, study_luck_gpu_s(study));
+    base_buf_puts(out, " GPU-hours held: smaller differences are luck of placement.");
+}
+
+/* ---- all together ---- */
+
+static void put_use(const struct study *study, struct base_buf *out)
+{
+    base_buf_printf(out, "useful work takes %.1f %% of the GPUs' time, %.1f %% before",
+                    100 * study->runs[STUDY_TOGETHER].tally.utilization,
+                    100 * study->runs[STUDY_BASE].tally.utilization);
+}
+
+/* Why the waiting did not fall as much as asked for: what is left of it, and who is in the way. */
+static void put_why_not(const struct study *study, double left_s, struct base_buf *out)
+{
+    const struct study_tally *t = &study->runs[STUDY_TOGETHER].tally;
+    uint32_t most = 0;
+
+    for (uint32_t s = 1; s < STUDY_SIZES; s++)
+        if (t->delays[s][SIM_WAIT_LOCALITY].total_s > t->delays[most][SIM_WAIT_LOCALITY].total_s)
+            most = s;
+    if (left_s > 0) {
+        base_buf_puts(out, " Why not more: ");
+        put_percent(out, t->delays[most][SIM_WAIT_LOCALITY].total_s / left_s);
+        base_buf_printf(out, " of what is left is of jobs of %s GPU%s", study_size_names[most],
+                        most == 0 ? "" : "s");
+    }
+    const char *between = left_s > 0 ? "; taken alone, " : " Taken alone, ";
+    for (enum study_run_id r = STUDY_BASE + 1; r < STUDY_TOGETHER; r++)
+        if (study->runs[r].possible && study_fragmentation_ratio(study, r) < 1 - SAME) {
+            base_buf_printf(out, "%s'%s' makes it worse (", between, study_guidelines[r].name);
+            put_hours(out, study_waited_s(study, r, SIM_WAIT_LOCALITY));
+            base_buf_puts(out, " hours)");
+            between = ", ";
+        }
+    base_buf_puts(out, left_s > 0 || between[0] == ',' ? "." : "");
+}
+
+void study_say_together(const struct study *study, struct base_buf *out)
+{
+    double ratio = study_fragmentation_ratio(study, STUDY_TOGETHER);
+    double base = study_waited_s(study, STUDY_BASE, SIM_WAIT_LOCALITY);
+    double left = study_waited_s(study, STUDY_TOGETHER, SIM_WAIT_LOCALITY);
+    bool useful = study_as_useful(study, STUDY_TOGETHER);
+
+    if (!(base > 0) && !(left > 0)) {
+        base_buf_puts(out,
+                      "Nobody waits because of fragmentation, with the guidelines or without; ");
+        put_use(study, out);
+        base_buf_puts(out, ".");
+        return;
+    }
+    base_buf_puts(out, "All guidelines together ");
+    if (left <= 0)
+        base_buf_puts(out, "end fragmentation waiting");
+    else if (ratio > 1 + SAME) {
+        base_buf_puts(out, "cut fragmentation waiting ");
+        put_times(out, ratio);
+    } else
+        base_buf_puts(out, ratio < 1 - SAME ? "raise fragmentation waiting"
+                                            : "leave fragmentation waiting as it is");
+    base_buf_puts(out, " (");
+    put_hours(out, base);
+    base_buf_puts(out, " to ");
+    put_hours(out, left);
+    base_buf_printf(out, " hours)%s; ",
+                    useful ? " at equal utilisation or better" : ", but at lower utilisation");
+    put_use(study, out);
+    base_buf_puts(out, ".");
+    if (!useful || !(ratio >= ASKED_FOR))
+        put_why_not(study, left, out);
+}

@@ -1,0 +1,433 @@
+/* run.c - the runs of a study: the base line, each guideline, all of them. */
+#include "study/study.h"
+
+#include "base/assert.h"
+#include "base/err.h"
+#include "sim/run.h"
+#include "study/machines.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BIT(id) (1u << (id))
+
+const struct study_guideline study_guidelines[STUDY_RUNS] = {
+    [STUDY_BASE] = {"base", "as it is", "the cluster as it is run now", NULL, 0, 0},
+    [STUDY_LOCALITY] = {"locality", "wait longer for locality",
+                        "long jobs wait longer for servers that are close together", "patience=0.1",
+                        BIT(STUDY_LOCALITY), 0},
+    [STUDY_MIGRATE] = {"migrate", "migrate to defragment",
+                       "running jobs are moved so that whole servers become free", "migrate=true",
+                       BIT(STUDY_MIGRATE), 0},
+    [STUDY_DEDICATED] = {"dedicated", "dedicated servers",
+                         "jobs of several GPUs do not share servers with each other",
+                         "dedicated=true", BIT(STUDY_DEDICATED), 0},
+    [STUDY_TRIAL] = {"trial", "a trial pool",
+                     "jobs of several GPUs run on one GPU of a small pool first", NULL,
+                     BIT(STUDY_TRIAL), STUDY_TRIALS},
+    [STUDY_RETRY] = {"retry", "retry only what can succeed",
+                     "a job whose error comes back is stopped after its first attempt", NULL,
+                     BIT(STUDY_RETRY), STUDY_RETRY_ONLY},
+    [STUDY_TOGETHER] = {"all", "all together", "all five guidelines at once", NULL,
+                        BIT(STUDY_LOCALITY) | BIT(STUDY_MIGRATE) | BIT(STUDY_DEDICATED) |
+                            BIT(STUDY_TRIAL) | BIT(STUDY_RETRY),
+                        STUDY_TRIALS | STUDY_RETRY_ONLY},
+};
+
+void study_opts_init(struct study_opts *opts)
+{
+    *opts = (struct study_opts){.round_s = 60, .restart_s = 30, .trial_s = 300, .seed = 1};
+}
+
+/* ---- failures ---- */
+
+static void count_lost(struct study *s)
+{
+    for (size_t i = 0; i < s->jobs.count; i++) {
+        const struct study_job *job = &s->jobs.jobs[i];
+        const struct study_fate *fate = &s->fates[i];
+        if (fate->fail_class == STUDY_PASSED)
+            continue;
+        struct study_lost *lost = &s->lost[fate->fail_class];
+        lost->jobs++;
+        lost->passed += fate->passes;
+        lost->attempts += fate->attempts;
+        lost->held_gpu_s += job->run_s * job->gpus;
+        lost->lost_gpu_s += (job->run_s - fate->useful_s) * job->gpus;
+        s->unsuccessful[study_size_of(job->gpus)] += !fate->passes;
+        s->unsuccessful[STUDY_ALL] += !fate->passes;
+    }
+}
+
+/* ---- one simulation ---- */
+
+struct call {
+    const struct sched_cluster *cluster;
+    const struct sched_policy *policy;
+    const char *sets[STUDY_SETS_MAX + STUDY_RUNS + 1];
+    size_t set_count;
+    bool effects; /* of places on speed */
+};
+
+static shoal_status simulate(shoal_env *env, const struct study *s, const struct call *call,
+                             const struct sim_trace *trace, struct sim_result **out, shoal_err *err)
+{
+    struct sim_opts opts;
+
+    sim_opts_init(&opts);
+    opts.policy = call->policy;
+    opts.sets = call->sets;
+    opts.set_count = call->set_count;
+    opts.round_s = s->opts.round_s;
+    opts.restart_s = s->opts.restart_s;
+    opts.seed = s->opts.seed;
+    opts.spread = opts.neighbours = call->effects;
+    opts.details = true;
+    opts.done = s->opts.done;
+    opts.stop = s->opts.stop;
+    return sim_run(env, trace, call->cluster, &opts, out, err);
+}
+
+/* ---- the trial pool ---- */
+
+/* GPUs of the pool: as many as keep it busy for STUDY_POOL_LOAD of the time. */
+static uint32_t pool_gpus(const struct study *s, double trial_gpu_s)
+{
+    double mean = trial_gpu_s / (s->jobs.to_s - s->jobs.from_s);
+
+    return (uint32_t)fmax(1, ceil(fmin(mean / STUDY_POOL_LOAD, 1e8)));
+}
+
+/* Whether every job still fits a kind of the cluster without the pool. */
+static bool rest_fits(const struct study *s, const struct sched_cluster *rest)
+{
+    for (size_t i = 0; i < s->jobs.count; i++) {
+        bool fits = false;
+        for (uint32_t k = 0; k < rest->kind_count; k++)
+            fits |= (s->jobs.jobs[i].kinds >> k & 1) != 0 &&
+                    s->jobs.jobs[i].gpus <= rest->kinds[k].gpus;
+        if (!fits)
+            return false;
+    }
+    return true;
+}
+
+static shoal_status run_trials(shoal_env *env, struct study *s, const struct study_work *trials,
+                               shoal_err *err)
+{
+    struct call call = {.cluster = &s->pool, .policy = sched_policy_find("fifo", err)};
+    struct sim_trace *trace = NULL;
+    struct sim_result *result = NULL;
+
+    if (call.policy == NULL)
+        return SHOAL_E_NOTFOUND;
+    shoal_status st = study_work_trace(env, trials, &s->jobs, 1, &s->pool, &trace, err);
+    for (size_t i = 0; st == SHOAL_OK && i < trace->job_count; i++)
+        trace->jobs[i].kinds = UINT32_MAX >> (32 - s->pool.kind_count); /* any server will do */
+    if (st == SHOAL_OK)
+        st = simulate(env, s, &call, trace, &result, err);
+    for (size_t i = 0; st == SHOAL_OK && i < trials->count; i++) {
+        s->trial_end_s[trials->parts[i].job] = result->jobs[i].finish_s;
+        s->pool_gpu_s += (double)result->jobs[i].gpu_s;
+        s->pool_wait_s += (double)result->jobs[i].wait_s;
+    }
+    sim_result_free(result);
+    sim_trace_free(trace);
+    return st;
+}
+
+/* Sets `gpus` GPUs apart and runs the trials on them, in place of what there was. *out_room false: there
+ * is no room for such a pool, and all is as it was. */
+static shoal_status try_pool(shoal_env *env, struct study *s, const struct study_work *trials,
+                             uint32_t gpus, bool *out_room, shoal_err *err)
+{
+    struct sched_cluster pool, rest;
+    shoal_status st = study_machines_split(s->cluster, gpus, &pool, &rest);
+
+    *out_room = st == SHOAL_OK;
+    if (st != SHOAL_OK)
+        return st == SHOAL_E_IMPOSSIBLE ? SHOAL_OK : base_err_nomem(err, "setting servers apart");
+    if (!rest_fits(s, &rest)) {
+        sched_cluster_fini(&pool);
+        sched_cluster_fini(&rest);
+        *out_room = false;
+        return SHOAL_OK;
+    }
+    sched_cluster_fini(&s->pool);
+    sched_cluster_fini(&s->rest);
+    s->pool = pool;
+    s->rest = rest;
+    s->pool_gpu_s = s->pool_wait_s = 0;
+    return run_trials(env, s, trials, err);
+}
+
+/* Begins with a pool that trials keep busy for STUDY_POOL_LOAD of the time, and doubles it until they wait
+ * no longer than a round on average or it would have more than STUDY_POOL_MOST of the GPUs. No pool, and no
+ * error, where there is no room for one. */
+static shoal_status make_pool(shoal_env *env, struct study *s, shoal_err *err)
+{
+    struct study_work trials = {0};
+    shoal_status st =
+        study_work_init_trials(&trials, s->alloc, &s->jobs, s->fates, s->opts.trial_s);
+
+    if (st != SHOAL_OK)
+        return base_err_nomem(err, "preparing the trials");
+    s->trial_end_s = base_calloc(s->alloc, s->jobs.count + 1, sizeof *s->trial_end_s);
+    if (s->trial_end_s == NULL)
+        st = base_err_nomem(err, "preparing the trials");
+    for (size_t i = 0; st == SHOAL_OK && i < s->jobs.count; i++)
+        s->trial_end_s[i] = NAN;
+    uint32_t gpus = pool_gpus(s, trials.books.trial_gpu_s);
+    bool more = trials.count > 0;
+    while (st == SHOAL_OK && more) {
+        st = try_pool(env, s, &trials, gpus, &more, err);
+        gpus *= 2;
+        more = more && s->pool_wait_s > s->opts.round_s * (double)trials.count &&
+               gpus <= STUDY_POOL_MOST * s->cluster->gpus;
+    }
+    study_work_fini(&trials);
+    return st;
+}
+
+/* ---- all runs ---- */
+
+struct runs {
+    shoal_env *env;
+    struct study *study;
+    const struct sched_policy *policy;
+    struct {
+        shoal_status status;
+        shoal_err err;
+    } each[STUDY_RUNS + STUDY_ECHOES];
+};
+
+static void prepare(const struct runs *r, enum study_run_id id, struct study_run *run,
+                    struct call *call)
+{
+    const struct study *s = r->study;
+
+    *call = (struct call){.policy = r->policy, .effects = true};
+    call->cluster = (study_guidelines[id].changes & STUDY_TRIALS) != 0 && s->pool.gpus > 0
+                        ? &s->rest
+                        : s->cluster;
+    size_t used = (size_t)snprintf(run->policy, sizeof run->policy, "%s", r->policy->name);
+    for (size_t i = 0; i < s->opts.set_count; i++)
+        call->sets[call->set_count++] = s->opts.sets[i];
+    for (uint32_t g = 0; g < STUDY_RUNS; g++)
+        if ((study_guidelines[id].parts >> g & 1) != 0 && study_guidelines[g].knob != NULL)
+            call->sets[call->set_count++] = study_guidelines[g].knob;
+    for (size_t i = 0; i < call->set_count && used < sizeof run->policy; i++)
+        used +=
+            (size_t)snprintf(run->policy + used, sizeof run->policy - used, ":%s", call->sets[i]);
+    if (!s->quotas.none)
+        call->sets[call->set_count++] = s->quotas.knob.data;
+}
+
+/* `echo`: 0, or the how-manieth time it is run again with submissions shifted. */
+static shoal_status run_guideline(struct runs *r, enum study_run_id id, uint32_t echo,
+                                  shoal_err *err)
+{
+    struct study *s = r->study;
+    struct study_run *run = echo == 0 ? &s->runs[id] : &s->echoes[echo - 1];
+    uint32_t changes = study_guidelines[id].changes & ~(s->pool.gpus > 0 ? 0u : STUDY_TRIALS);
+    struct study_work work = {0};
+    struct sim_trace *trace = NULL;
+    struct sim_result *result = NULL;
+    struct call call;
+
+    prepare(r, id, run, &call);
+    shoal_status st = study_work_init(&work, s->alloc, &s->jobs, s->fates, changes, s->opts.trial_s,
+                                      s->trial_end_s);
+    if (st != SHOAL_OK)
+        return base_err_nomem(err, "preparing a simulation");
+    run->books = work.books;
+    if (echo > 0)
+        study_work_shift(&work, s->opts.seed + echo, s->opts.round_s);
+    st = study_work_trace(r->env, &work, &s->jobs, 0, call.cluster, &trace, err);
+    if (st == SHOAL_OK)
+        st = simulate(r->env, s, &call, trace, &result, err);
+    if (st == SHOAL_OK && study_tally_make(s->alloc, &s->jobs, s->fates, &work, result,
+                                           s->cluster->gpus, &run->tally) != SHOAL_OK)
+        st = base_err_nomem(err, "adding up a simulation");
+    sim_result_free(result);
+    sim_trace_free(trace);
+    study_work_fini(&work);
+    return st;
+}
+
+static void run_one(void *ctx, size_t index)
+{
+    struct runs *r = ctx;
+    bool echo = index >= STUDY_RUNS;
+
+    if (echo || r->study->runs[index].possible)
+        r->each[index].status =
+            run_guideline(r, echo ? STUDY_BASE : (enum study_run_id)index,
+                          echo ? (uint32_t)(index - STUDY_RUNS + 1) : 0, &r->each[index].err);
+}
+
+/* What cannot be simulated here, and why. */
+static void choose_runs(struct study *s)
+{
+    for (uint32_t i = 0; i < STUDY_RUNS; i++)
+        s->runs[i].possible = true;
+    for (uint32_t i = 0; i < STUDY_ECHOES; i++)
+        s->echoes[i].possible = true;
+    if (s->pool.gpus == 0) {
+        s->runs[STUDY_TRIAL].possible = false;
+        s->runs[STUDY_TRIAL].why_not =
+            s->jobs.sizes[0] == s->jobs.count
+                ? "no job asks for more than one GPU"
+                : "the cluster is too small to set servers apart for trials";
+    }
+    if (s->opts.failures == STUDY_FAILURES_NONE) {
+        s->runs[STUDY_RETRY].possible = false;
+        s->runs[STUDY_RETRY].why_not = "failures are left out of this study";
+    }
+}
+
+static shoal_status run_all(shoal_env *env, struct study *s, shoal_err *err)
+{
+    struct runs r = {.env = env, .study = s, .policy = sched_policy_find("philly", err)};
+
+    if (r.policy == NULL)
+        return SHOAL_E_NOTFOUND;
+    choose_runs(s);
+    shoal_status st =
+        env_parallel(env, STUDY_RUNS + STUDY_ECHOES, s->opts.threads, run_one, &r, err);
+    for (size_t i = 0; i < STUDY_RUNS + STUDY_ECHOES && st == SHOAL_OK; i++)
+        if (r.each[i].status != SHOAL_OK) {
+            st = r.each[i].status;
+            if (err != NULL)
+                *err = r.each[i].err;
+        }
+    return st;
+}
+
+/* ---- the study ---- */
+
+static shoal_status check_opts(const struct study_opts *o, shoal_err *err)
+{
+    if (!(o->trial_s > 0 && o->trial_s <= SIM_RUN_MAX))
+        return base_err(err, SHOAL_E_INVAL, "a trial takes more than 0 s and at most %.0g s",
+                        SIM_RUN_MAX);
+    if (o->set_count > STUDY_SETS_MAX)
+        return base_err(err, SHOAL_E_INVAL, "more than %d knobs", STUDY_SETS_MAX);
+    return SHOAL_OK;
+}
+
+shoal_status study_make(shoal_env *env, const struct sim_trace *trace,
+                        const struct sched_cluster *cluster, const struct study_opts *opts,
+                        struct study **out_study, shoal_err *err)
+{
+    uint64_t began = env_now_ns(env);
+    shoal_status st = check_opts(opts, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    struct study *s = base_calloc(env_alloc(env), 1, sizeof *s);
+    if (s == NULL)
+        return base_err_nomem(err, "starting a study");
+    s->alloc = env_alloc(env);
+    s->trace = trace;
+    s->cluster = cluster;
+    s->opts = *opts;
+    st = study_jobs_init(&s->jobs, s->alloc, trace, cluster, err);
+    if (st == SHOAL_OK) {
+        s->fates = base_calloc(s->alloc, s->jobs.count + 1, sizeof *s->fates);
+        if (s->fates == NULL)
+            st = base_err_nomem(err, "drawing failures");
+    }
+    if (st == SHOAL_OK)
+        st = study_quotas_init(&s->quotas, env, opts->quotas, trace, &s->jobs, cluster->gpus, err);
+    if (st == SHOAL_OK) {
+        study_failures_draw(&s->jobs, opts->failures, opts->seed, s->fates);
+        count_lost(s);
+        st = make_pool(env, s, err);
+    }
+    if (st == SHOAL_OK)
+        st = run_all(env, s, err);
+    if (st != SHOAL_OK) {
+        study_free(s);
+        return st;
+    }
+    s->wall_s = (double)(env_now_ns(env) - began) * 1e-9;
+    *out_study = s;
+    return SHOAL_OK;
+}
+
+void study_free(struct study *study)
+{
+    if (study == NULL)
+        return;
+    study_jobs_fini(&study->jobs);
+    study_quotas_fini(&study->quotas);
+    sched_cluster_fini(&study->pool);
+    sched_cluster_fini(&study->rest);
+    base_free(study->alloc, study->fates);
+    base_free(study->alloc, study->trial_end_s);
+    base_free(study->alloc, study);
+}
+
+/* ---- what follows ---- */
+
+double study_waited_s(const struct study *study, enum study_run_id run, uint32_t why)
+{
+    return study->runs[run].possible ? study->runs[run].tally.delays[STUDY_ALL][why].total_s : NAN;
+}
+
+double study_fragmentation_ratio(const struct study *study, enum study_run_id run)
+{
+    double base = study_waited_s(study, STUDY_BASE, SIM_WAIT_LOCALITY);
+    double now = study_waited_s(study, run, SIM_WAIT_LOCALITY);
+
+    return isnan(now) ? NAN : now > 0 ? base / now : base > 0 ? INFINITY : 1;
+}
+
+double study_luck_s(const struct study *study, uint32_t why)
+{
+    double least = study_waited_s(study, STUDY_BASE, why), most = least;
+
+    for (size_t i = 0; i < STUDY_ECHOES; i++) {
+        double waited = study->echoes[i].tally.delays[STUDY_ALL][why].total_s;
+        least = fmin(least, waited);
+        most = fmax(most, waited);
+    }
+    return most - least;
+}
+
+double study_luck_gpu_s(const struct study *study)
+{
+    double least = study->runs[STUDY_BASE].tally.held_gpu_s, most = least;
+
+    for (size_t i = 0; i < STUDY_ECHOES; i++) {
+        least = fmin(least, study->echoes[i].tally.held_gpu_s);
+        most = fmax(most, study->echoes[i].tally.held_gpu_s);
+    }
+    return most - least;
+}
+
+double study_saved_gpu_s(const struct study *study, enum study_run_id run)
+{
+    const struct study_run *r = &study->runs[run];
+    bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
+
+    return r->possible ? study->runs[STUDY_BASE].tally.held_gpu_s - r->tally.held_gpu_s -
+                             (trials ? study->pool_gpu_s : 0)
+                       : NAN;
+}
+
+double study_spared_gpu_s(const struct study *study, enum study_run_id run)
+{
+    const struct study_run *r = &study->runs[run];
+    bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
+
+    return r->possible ? r->books.saved_gpu_s - (trials ? study->pool_gpu_s : 0) : NAN;
+}
+
+bool study_saved_is_luck(const struct study *study, enum study_run_id run)
+{
+    double saved = study_saved_gpu_s(study, run);
+
+    return saved != 0 && fabs(saved) <= study_luck_gpu_s(study);
+}

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# ctest: fast timeout=240
+"""Runs `shoal study` on generated traces: the JSON adds up and is the same again, tables fit any terminal, the page is whole, bad and
+odd input is told in a sentence; the field names of --json and the commands of docs/study.md are what they say."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from terminal import shown
+
+SHOAL = os.environ["SHOAL_BIN"]
+DOCUMENT = Path(os.environ["SHOAL_SOURCE_DIR"]) / "docs" / "study.md"
+RUNS = ["base", "locality", "migrate", "dedicated", "trial", "retry", "all"]
+SIZES = ["1", "2-4", "5-8", ">8"]
+HEAD = "name,submit_s,gpus,duration_s\n"
+
+
+def world(folder):
+    env = {"PATH": os.environ["PATH"], "HOME": folder, "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+    env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
+    return env
+
+
+def shoal(folder, *words, stdin=None):
+    return subprocess.run([SHOAL, *words], capture_output=True, text=True, cwd=folder, env=world(folder), input=stdin, timeout=120)
+
+
+def study(folder, *words, **more):
+    return shoal(folder, "study", *words, **more)
+
+
+def answer(folder, *words):
+    done = study(folder, *words, "--json")
+    if done.returncode != 0:
+        sys.exit(f"study {words} failed: {done.stdout}{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def close(a, b, part=1e-5):
+    return abs(a - b) <= part * max(1, abs(a), abs(b))
+
+
+def check_run(run, said, problems):
+    name = run["id"]
+    books = run["work_useful_gpu_s"] + run["work_lost_gpu_s"] + run["work_saved_gpu_s"]
+    if not close(books, run["work_recorded_gpu_s"], 1e-9):
+        problems.append(f"{name}: useful, lost and saved are {books}, recorded {run['work_recorded_gpu_s']}")
+    for size, delays in run["delays"].items():
+        parts = sum(delay["total_s"] for why, delay in delays.items() if why != "all")
+        if not close(parts, delays["all"]["total_s"]):
+            problems.append(f"{name}, {size}: reasons sum to {parts}, all is {delays['all']['total_s']}")
+    for why in run["delays"]["all"]:
+        parts = sum(run["delays"][size][why]["total_s"] for size in SIZES)
+        if not close(parts, run["delays"]["all"][why]["total_s"]):
+            problems.append(f"{name}, {why}: sizes sum to {parts}")
+    held = sum(sum(run["sizes"][size]["gpu_s_by_servers"].values()) for size in SIZES)
+    if not close(held, run["held_gpu_s"]):
+        problems.append(f"{name}: held by servers {held}, in all {run['held_gpu_s']}")
+    if not 0 < run["utilization"] <= run["occupancy"] <= 1:
+        problems.append(f"{name}: utilization {run['utilization']}, occupancy {run['occupancy']}")
+    base = said["runs"][0]
+    saved = base["held_gpu_s"] - run["held_gpu_s"] - (said["trial_pool"]["held_gpu_s"] if name in ("trial", "all") else 0)
+    if not close(saved, run["saved_gpu_s"]):
+        problems.append(f"{name}: saved {run['saved_gpu_s']}, by what is held {saved}")
+    fragmented = run["delays"]["all"]["fragmentation"]["total_s"]
+    if fragmented > 0:
+        ratio = base["delays"]["all"]["fragmentation"]["total_s"] / fragmented
+        if not close(ratio, run["fragmentation_ratio"]):
+            problems.append(f"{name}: fragmentation_ratio {run['fragmentation_ratio']}, by what is waited {ratio}")
+
+
+def check_sums(folder, problems):
+    said = answer(folder, "day.csv", "--cluster", "14x8:gpu,20x2:gpu", "--seed", "3")
+    if said["v"] != 1 or [run["id"] for run in said["runs"]] != RUNS or not all(run["simulated"] for run in said["runs"]):
+        problems.append(f"runs: {[run['id'] for run in said['runs']]}")
+    for run in said["runs"]:
+        check_run(run, said, problems)
+    if sum(said["quotas"]["gpus"].values()) != said["gpus"]:
+        problems.append(f"quotas by share are {said['quotas']}, of {said['gpus']} GPUs")
+    if said["failures"]["unsuccessful"] != sum(c["jobs"] - c["passed"] for c in said["failures"]["classes"]):
+        problems.append("unsuccessful jobs are not those of the classes")
+    lost = sum(c["lost_gpu_s"] for c in said["failures"]["classes"])
+    if not close(lost, said["runs"][0]["work_lost_gpu_s"]):
+        problems.append(f"classes lost {lost}, the base line {said['runs'][0]['work_lost_gpu_s']}")
+    again = answer(folder, "day.csv", "--cluster", "14x8:gpu,20x2:gpu", "--seed", "3", "--threads", "1")
+    for one in (said, again):
+        one.pop("wall_s")
+        for run in one["runs"]:
+            run.pop("cpu_s")
+    if said != again:
+        problems.append("the same trace, options and seed gave another study")
+    other = answer(folder, "day.csv", "--cluster", "14x8:gpu,20x2:gpu", "--seed", "4")
+    if other["failures"] == said["failures"]:
+        problems.append("another seed drew the same failures")
+    none = answer(folder, "day.csv", "--cluster", "14x8:gpu,20x2:gpu", "--failures", "none")
+    runs = {run["id"]: run for run in none["runs"]}
+    if none["failures"]["unsuccessful"] != 0 or runs["base"]["work_lost_gpu_s"] != 0 or runs["retry"]["simulated"]:
+        problems.append("--failures none has failures")
+
+
+def check_chosen(folder, problems):
+    said = answer(folder, "day.csv")
+    if not said["cluster_chosen"] or said["gpus"] < 64:
+        problems.append(f"chosen cluster: {said['cluster']}")
+    given = answer(folder, "day.csv", "--cluster", said["cluster"])
+    if given["cluster_chosen"] or given["runs"][0]["held_gpu_s"] != said["runs"][0]["held_gpu_s"]:
+        problems.append("the chosen cluster, given, gives another study")
+    groups = list(said["quotas"]["gpus"])
+    if len(groups) > 1:
+        some = answer(folder, "day.csv", "--quotas", f"{groups[0]}=40,{groups[1]}=8")
+        if some["quotas"]["source"] != "given" or some["quotas"]["gpus"][groups[0]] != 40:
+            problems.append(f"--quotas: {some['quotas']}")
+        Path(folder, "q.txt").write_text(f"# ours\n{groups[0]}=40\n{groups[1]}=8\n")
+        if answer(folder, "day.csv", "--quotas", "q.txt")["quotas"] != some["quotas"]:
+            problems.append("quotas of a file are others than those of the command line")
+    else:
+        problems.append("the trace has no groups to test")
+
+
+def check_table(folder, problems):
+    done = study(folder, "day.csv")
+    lines = done.stdout.splitlines()
+    if len(lines) > 15 or not lines[-1].startswith(("Do first: ", "No guideline")):
+        problems.append(f"{len(lines)} lines, the last: {lines[-1:]}")
+    for words in ("fragmentation", "all together", "is useful"):
+        if words not in done.stdout:
+            problems.append(f"the table does not say '{words}'")
+    if "--report" not in done.stderr or "chosen" not in done.stderr or "modelled" not in done.stderr:
+        problems.append(f"notes: {done.stderr}")
+    for width in (80, 100, 160):
+        text = shown([SHOAL, "study", "day.csv"], width, env=world(folder), cwd=folder)
+        wide = [line for line in text if len(line.rstrip()) > width]
+        if wide:
+            problems.append(f"{width} columns: {wide[0]}")
+
+
+def check_page(folder, problems):
+    done = study(folder, "day.csv", "--report", "out.html", "--seed", "5")
+    page = Path(folder, "out.html").read_text() if done.returncode == 0 else ""
+    for words in ("shoal study day.csv --seed 5", "What would each guideline save?", "Input hash", "luck of placement", "</html>"):
+        if words not in page:
+            problems.append(f"the page does not have '{words}'")
+    if len(page) > 1_000_000 or re.search(r"<script|\bsrc=|https?://(?!www\.w3\.org)", page):
+        problems.append("the page is large, or asks for something")
+    if page and study(folder, "day.csv", "--report", "-", "--seed", "5").stdout.count("</html>") != 1:
+        problems.append("--report -: no page on standard output")
+    if study(folder, "day.csv", "--report", "day.csv").returncode != 2:
+        problems.append("a page was written over the trace")
+
+
+def check_odd(folder, problems):
+    """Odd traces are studied, by the rules that docs/study.md states; bad ones are an error in a sentence."""
+    odd = {"one.csv": HEAD + "only,5,4,1000\n",
+           "instant.csv": HEAD + "".join(f"j{i},0,{1 + i % 9},{60 + i}\n" for i in range(40)),
+           "short.csv": HEAD + "a,0,1,0.001\nb,0,2,0.001\n"}
+    for name, text in odd.items():
+        Path(folder, name).write_text(text)
+        said = answer(folder, name)
+        if said["jobs"] != text.count("\n") - 1 or not said["runs"][0]["simulated"] or said["quotas"]["source"] != "none":
+            problems.append(f"{name}: {said['jobs']} jobs, quotas {said['quotas']}")
+    Path(folder, "large.csv").write_text(HEAD + "a,0,1,60\nhuge,0,512,60\n")
+    done = study(folder, "large.csv", "--cluster", "2x8:gpu")
+    if done.returncode != 0 or "1 job can never run on this cluster and was left out, first 'huge' (512 GPUs)" not in done.stderr:
+        problems.append(f"a job too large: {done.stderr}")
+    Path(folder, "model.csv").write_text("name,submit_s,gpus,model,steps\na,0,1,resnet,100\n")
+    Path(folder, "none.csv").write_text(HEAD)
+    Path(folder, "only-large.csv").write_text(HEAD + "huge,0,512,60\n")
+    bad = ((("model.csv",), 2, "states a model"), (("none.csv",), 1, "job"), (("only-large.csv", "--cluster", "2x8:gpu"), 1, "'huge'"),
+           (("absent.csv",), 1, "absent.csv"), (("day.csv", "--quotas", "nobody=3"), 2, "no group 'nobody'"),
+           (("day.csv", "--quotas", "=3"), 2, "GROUP=GPUS"), (("day.csv", "--set", "speed=9"), None, "speed"),
+           (("day.csv", "--cluster", "8:8"), 2, "cluster group"), (("day.csv", "--trial", "0s"), 2, "trial"),
+           (("day.csv", "--failures", "some"), 2, "model"), ((), 2, "TRACE"))
+    for words, status, said in bad:
+        for extra in ((), ("--json",)):
+            done = study(folder, *words, *extra)
+            text = done.stdout + done.stderr
+            right = done.returncode == status if status is not None else done.returncode in (1, 2)
+            if not right or said not in text or "Traceback" in text:
+                problems.append(f"study {words + extra}: status {done.returncode}, expected {status} and '{said}': {text}")
+            if extra and done.returncode == 1 and "message" not in json.loads(done.stdout or "{}").get("error", json.loads(done.stdout or "{}")):
+                problems.append(f"study {words}: not an error in JSON: {text}")
+
+
+def fields_of(value):
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from fields_of(inner)
+    if isinstance(value, list):
+        for inner in value:
+            yield from fields_of(inner)
+
+
+def check_document(folder, problems):
+    text = DOCUMENT.read_text()
+    said = answer(folder, "day.csv")
+    said["quotas"]["gpus"] = {}
+    for name in sorted(set(fields_of(said)) - set(SIZES)):
+        if not re.search(rf"(?<![a-z_]){re.escape(name)}(?![a-z_])", text):
+            problems.append(f"docs/study.md: the field '{name}' of --json is not in it")
+    for name in (c["name"] for c in said["failures"]["classes"]):
+        if name not in text:
+            problems.append(f"docs/study.md: the class '{name}' is not in it")
+
+
+def main():
+    problems = []
+    with tempfile.TemporaryDirectory() as folder:
+        made = shoal(folder, "trace", "gen", "--shape", "philly", "--jobs", "600", "--load", "0.9", "--gpus", "128", "--seed", "7", "-o",
+                     "plain.csv")
+        if made.returncode != 0:
+            sys.exit(f"trace gen failed: {made.stderr}")
+        lines = Path(folder, "plain.csv").read_text().splitlines()
+        head = next(i for i, line in enumerate(lines) if line.startswith("name"))
+        if "group" not in lines[head].split(","):  # three groups, so that there is somebody to share with
+            lines = [*lines[:head], lines[head] + ",group", *(f"{line},g{i % 3}" for i, line in enumerate(lines[head + 1:]))]
+        Path(folder, "day.csv").write_text("\n".join(lines) + "\n")
+        for check in (check_sums, check_chosen, check_table, check_page, check_odd, check_document):
+            check(folder, problems)
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,242 @@
+/* Fits of a made world whose truth is known: predictions, intervals, and what is never said. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "advise_world.h"
+#include "property.h"
+#include "torture.h"
+#include <string.h>
+
+static const struct advise_fit_opts PLAIN = {NAN, NAN};
+
+static struct advise_fit *fit_of(struct advise_runs *runs)
+{
+    struct advise_fit *fit = NULL;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    assert_int_equal(advise_runs_finish(runs, &err), SHOAL_OK);
+    if (advise_fit_new(&base_alloc_libc, runs, &PLAIN, &fit, &err) != SHOAL_OK)
+        fail_msg("%s", err.message);
+    return fit;
+}
+
+/* Runs on 1, 4 and 16 machines, the longest on one. */
+static void explore(const struct world *w, struct advise_runs *runs, struct base_rand *rand)
+{
+    advise_runs_init(runs, &base_alloc_libc);
+    for (int a = 0; a < 2; a++) {
+        world_run(w, runs, a, 1, 60, rand);
+        world_run(w, runs, a, 4, 30, rand);
+        world_run(w, runs, a, 16, 30, rand);
+    }
+}
+
+static void counts_left_out_are_foreseen_and_intervals_hold(void **state)
+{
+    static const uint32_t OTHERS[] = {2, 3, 8, 12, 24};
+    struct base_rand rand;
+    double inside = 0, all = 0, off = 0;
+
+    (void)state;
+    base_rand_init(&rand, 7, "test");
+    for (int n = 0; n < property_count(40); n++) {
+        struct world w = world_draw(&rand);
+        struct advise_runs runs;
+        explore(&w, &runs, &rand);
+        struct advise_fit *fit = fit_of(&runs);
+        for (uint32_t a = 0; a < 2; a++)
+            for (size_t k = 0; k < 5; k++) {
+                double loss = 0.2 + 0.5 * exp(-w.rate[a] * 50); /* where the longest run is */
+                double truth = world_seconds(&w, (int)a, OTHERS[k], loss);
+                struct advise_prediction p;
+                advise_predict(fit, a, OTHERS[k], loss, &p);
+                assert_int_equal(p.verdict, ADVISE_GOOD);
+                assert_true(p.low_s <= p.seconds && p.seconds <= p.high_s);
+                inside += truth >= p.low_s && truth <= p.high_s;
+                off += fabs(log(p.seconds / truth));
+                all++;
+            }
+        advise_fit_free(fit);
+        advise_runs_fini(&runs);
+    }
+    assert_true(inside / all >= 0.9);
+    assert_true(off / all <= 0.08); /* noise of times is 3 %, and one iteration of tens */
+}
+
+static void what_was_measured_is_told_as_it_was(void **state)
+{
+    struct base_rand rand;
+    struct advise_runs runs;
+    struct advise_prediction p;
+
+    (void)state;
+    base_rand_init(&rand, 3, "test");
+    struct world w = world_draw(&rand);
+    explore(&w, &runs, &rand);
+    struct advise_fit *fit = fit_of(&runs);
+    const struct advise_run *run = &runs.runs[0];
+    advise_predict(fit, 0, 1, run->points[40].loss, &p);
+    assert_true(p.measured);
+    assert_true(fabs(p.seconds - run->points[40].time_s) < 1e-9 && p.steps == 40);
+    advise_fit_free(fit);
+    advise_runs_fini(&runs);
+}
+
+static void lower_losses_never_take_less_time(void **state)
+{
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 5, "test");
+    for (int n = 0; n < property_count(20); n++) {
+        struct world w = world_draw(&rand);
+        struct advise_runs runs;
+        explore(&w, &runs, &rand);
+        struct advise_fit *fit = fit_of(&runs);
+        for (uint32_t m = 1; m <= 32; m *= 2) {
+            double before = 0;
+            for (int k = 0; k <= 60; k++) {
+                double loss = fit->first + (fit->lowest - 0.002 - fit->first) * k / 60;
+                double steps = advise_steps(fit, 0, m, loss);
+                assert_true(steps >= before - 1e-6);
+                before = steps;
+            }
+        }
+        for (uint32_t a = 0; a < 2; a++)
+            assert_true(fit->algorithms[a].best <= fit->algorithms[a].lowest);
+        advise_fit_free(fit);
+        advise_runs_fini(&runs);
+    }
+}
+
+static void times_follow_ernest(void **state)
+{
+    struct base_rand rand;
+    struct advise_runs runs;
+
+    (void)state;
+    base_rand_init(&rand, 11, "test");
+    struct world w = world_draw(&rand);
+    w.noise = 0;
+    explore(&w, &runs, &rand);
+    struct advise_fit *fit = fit_of(&runs);
+    for (uint32_t m = 1; m <= 16; m++)
+        assert_true(fabs(advise_step_s(fit, 0, m) / world_step_s(&w, 0, m) - 1) < 0.05);
+    for (int k = 0; k < 4; k++)
+        assert_true(fit->algorithms[0].model.time.theta[k] >= 0);
+    advise_fit_free(fit);
+    advise_runs_fini(&runs);
+}
+
+static void little_evidence_is_said_and_not_used(void **state)
+{
+    struct base_rand rand;
+    struct advise_runs runs;
+    struct advise_prediction p;
+    struct advise_fit *fit = NULL;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    base_rand_init(&rand, 13, "test");
+    struct world w = world_draw(&rand);
+    /* one machine count: nothing about others, nothing too far */
+    advise_runs_init(&runs, &base_alloc_libc);
+    world_run(&w, &runs, 0, 4, 40, &rand);
+    fit = fit_of(&runs);
+    advise_predict(fit, 0, 8, fit->lowest, &p);
+    assert_int_equal(p.verdict, ADVISE_ONE_COUNT);
+    advise_predict(fit, 0, 4, fit->lowest, &p);
+    assert_int_equal(p.verdict, ADVISE_GOOD);
+    advise_fit_free(fit);
+    /* far beyond what was measured, in machines and in losses */
+    world_run(&w, &runs, 0, 8, 40, &rand);
+    fit = fit_of(&runs);
+    advise_predict(fit, 0, 129, fit->lowest, &p);
+    assert_int_equal(p.verdict, ADVISE_TOO_FAR);
+    advise_predict(fit, 0, 4, -5, &p);
+    assert_int_equal(p.verdict, ADVISE_NEVER);
+    advise_fit_free(fit);
+    advise_runs_fini(&runs);
+    /* times alone */
+    advise_runs_init(&runs, &base_alloc_libc);
+    struct advise_run *run = advise_runs_find(&runs, "a", 1, 1, "", NULL);
+    for (int i = 1; i < 9; i++)
+        assert_int_equal(
+            advise_runs_add(&runs, run, &(struct advise_point){i, i, (double)NAN}, NULL), SHOAL_OK);
+    assert_int_equal(advise_runs_finish(&runs, NULL), SHOAL_OK);
+    assert_int_equal(advise_fit_new(&base_alloc_libc, &runs, &PLAIN, &fit, &err),
+                     SHOAL_E_IMPOSSIBLE);
+    assert_non_null(strstr(err.message, "too little was measured"));
+    advise_runs_fini(&runs);
+}
+
+static void counts_that_diverged_are_never_good(void **state)
+{
+    struct base_rand rand;
+    struct advise_runs runs;
+    struct advise_prediction p;
+
+    (void)state;
+    base_rand_init(&rand, 17, "test");
+    struct world w = world_draw(&rand);
+    explore(&w, &runs, &rand);
+    struct advise_run *run = advise_runs_find(&runs, "a0", 32, 1, "", NULL);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(advise_runs_add(&runs, run, &(struct advise_point){i, i, exp(i)}, NULL),
+                         SHOAL_OK);
+    struct advise_fit *fit = fit_of(&runs);
+    static const uint32_t OUT[] = {32, 48, 64};
+    for (size_t i = 0; i < 3; i++) {
+        advise_predict(fit, 0, OUT[i], fit->lowest, &p);
+        assert_int_equal(p.verdict, ADVISE_DIVERGED);
+    }
+    advise_predict(fit, 0, 24, 0.6, &p);
+    assert_int_equal(p.verdict, ADVISE_GOOD);
+    advise_predict(fit, 1, 32, 0.6, &p);
+    assert_int_equal(p.verdict, ADVISE_GOOD);
+    advise_fit_free(fit);
+    advise_runs_fini(&runs);
+}
+
+static shoal_status fit_once(const struct base_alloc *alloc, void *ctx)
+{
+    struct advise_fit *fit = NULL;
+    shoal_status st = advise_fit_new(alloc, ctx, &PLAIN, &fit, NULL);
+
+    advise_fit_free(fit);
+    return st;
+}
+
+static void short_memory_is_an_error(void **state)
+{
+    struct base_rand rand;
+    struct advise_runs runs;
+
+    (void)state;
+    base_rand_init(&rand, 19, "test");
+    struct world w = world_draw(&rand);
+    advise_runs_init(&runs, &base_alloc_libc);
+    world_run(&w, &runs, 0, 1, 12, &rand);
+    world_run(&w, &runs, 0, 4, 12, &rand);
+    assert_int_equal(advise_runs_finish(&runs, NULL), SHOAL_OK);
+    torture_run_sampled(fit_once, &runs, 20);
+    advise_runs_fini(&runs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_left_out_are_foreseen_and_intervals_hold),
+        cmocka_unit_test(what_was_measured_is_told_as_it_was),
+        cmocka_unit_test(lower_losses_never_take_less_time),
+        cmocka_unit_test(times_follow_ernest),
+        cmocka_unit_test(little_evidence_is_said_and_not_used),
+        cmocka_unit_test(counts_that_diverged_are_never_good),
+        cmocka_unit_test(short_memory_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/* Tests of src/market/strategy.c, strategy_age.c and the strategies. */
+#include "property.h"
+#include "small_world.h"
+#include "torture.h"
+
+#include "base/alloc.h"
+
+static struct small_world world, other;
+static const struct small_shape shape = {5, 2, 30, 20000, 400, 0.4};
+
+static struct market_result replay(const struct small_world *w, const char *name, double step_s)
+{
+    const struct market_strategy *s = market_strategy_find(name, NULL);
+    _Alignas(16) char knobs[512];
+    struct market_result r;
+    struct market_replay_opts opts = {.strategy = s, .knobs = knobs, .step_s = step_s};
+
+    assert_true(s != NULL && s->knobs_size <= sizeof knobs);
+    base_opt_defaults(s->opts, s->opt_count, knobs);
+    assert_int_equal(
+        market_replay(&base_alloc_libc, &w->prices, NULL, w->jobs, 1, &w->costs, &opts, &r, NULL),
+        SHOAL_OK);
+    return r;
+}
+
+/* --- all of them --- */
+
+static void strategies_are_found_by_name_and_a_near_name_is_offered(void **state)
+{
+    size_t count;
+    const struct market_strategy *const *rows = market_strategies(&count);
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        assert_ptr_equal(market_strategy_find(rows[i]->name, NULL), rows[i]);
+        assert_true(strlen(rows[i]->summary) > 10 && rows[i]->score != NULL);
+    }
+    assert_null(market_strategy_find("unifrom", &err));
+    assert_non_null(strstr(err.hint, "uniform"));
+}
+
+static void what_comes_later_changes_nothing_before(void **state)
+{
+    struct base_rand rand;
+    size_t count;
+    const struct market_strategy *const *rows = market_strategies(&count);
+
+    (void)state;
+    base_rand_init(&rand, 1, "strategy");
+    for (int n = 0; n < property_count(60); n++) {
+        small_world(&world, &rand, &shape);
+        world.jobs[0].work = 12000;
+        world.jobs[0].deadline_s = 15000;
+        other = world;
+        other.prices.offers = other.offers;
+        other.prices.points = other.points;
+        other.jobs[0].speed = other.speed;
+        double split = 3000;
+        for (size_t i = 0; i < other.prices.point_count; i++) {
+            if (other.points[i].at_s > split)
+                other.points[i].usd_h = base_rand_unit(&rand) < 0.4 ? NAN : 1;
+        }
+        for (size_t s = 0; s < count; s++) {
+            struct market_result a = replay(&world, rows[s]->name, 300);
+            struct market_result b = replay(&other, rows[s]->name, 300);
+            for (size_t i = 0; i < a.jobs[0].stay_count; i++) {
+                const struct market_stay *x = &a.jobs[0].stays[i];
+                if (x->from_s >= split)
+                    break;
+                assert_true(i < b.jobs[0].stay_count);
+                const struct market_stay *y = &b.jobs[0].stays[i];
+                assert_true(x->from_s == y->from_s && x->offer == y->offer);
+                assert_true(x->to_s > split || (x->to_s == y->to_s && x->usd == y->usd));
+            }
+            market_result_fini(&a);
+            market_result_fini(&b);
+        }
+    }
+}
+
+static void moving_costs_by_distance(void **state)
+{
+    struct base_rand rand;
+    const struct market_costs c = MARKET_COSTS_INIT;
+
+    (void)state;
+    base_rand_init(&rand, 2, "strategy");
+    small_world(&world, &rand, &shape);
+    struct market_job job = {.checkpoint_gb = 10};
+    for (uint32_t o = 0; o < 5; o++)
+        world.offers[o].cloud = world.offers[o].region = world.offers[o].zone = 0;
+    world.offers[2].zone = 1;
+    world.offers[3].region = world.offers[3].zone = 2;
+    world.offers[4].cloud = world.offers[4].region = world.offers[4].zone = 3;
+    const double seconds[] = {180, 190, 220, 280}, usd[] = {0, 0.1, 0.2, 0.9};
+    for (uint32_t to = 1; to < 5; to++) {
+        assert_true(fabs(market_move_s(&world.prices, &job, &c, 0, to) - seconds[to - 1]) < 1e-9);
+        assert_true(fabs(market_move_usd(&world.prices, &job, &c, 0, to) - usd[to - 1]) < 1e-9);
+    }
+    assert_true(market_move_s(&world.prices, &job, &c, MARKET_NONE, 4) == 180);
+    assert_true(market_move_usd(&world.prices, &job, &c, MARKET_NONE, 4) == 0);
+}
+
+/* --- one at a time, on markets made for it --- */
+
+/* Offers with the same kind and speed 1, each with the points given; the last one on demand. */
+static void plain(size_t spots, double demand_usd)
+{
+    struct base_rand rand;
+
+    base_rand_init(&rand, 3, "strategy");
+    small_world(&world, &rand, &(struct small_shape){spots, 1, 1, 400000, 10, 0});
+    for (size_t o = 0; o <= spots; o++)
+        world.offers[o] = (struct market_offer){.how = o == spots ? MARKET_ON_DEMAND : MARKET_SPOT,
+                                                .zone = (uint32_t)o,
+                                                .first = o * SMALL_POINTS,
+                                                .count = 1};
+    world.points[spots * SMALL_POINTS] = (struct market_point){0, demand_usd};
+    world.speed[0] = 1;
+    world.costs = (struct market_costs)MARKET_COSTS_INIT;
+    world.jobs[0] = (struct market_job){.name = "job",
+                                        .work = 36000,
+                                        .deadline_s = 60000,
+                                        .budget_usd = INFINITY,
+                                        .instances = 1,
+                                        .speed = world.speed,
+                                        .checkpoint_gb = 1};
+}
+
+static void set_points(size_t offer, const struct market_point *points, size_t count)
+{
+    memcpy(world.points + offer * SMALL_POINTS, points, count * sizeof *points);
+    world.offers[offer].first = offer * SMALL_POINTS;
+    world.offers[offer].count = count;
+}
+
+static void static_keeps_what_was_cheapest_at_the_start(void **state)
+{
+    (void)state;
+    plain(2, 5);
+    set_points(0, (struct market_point[]){{0, 1}, {3600, 4}, {9000, NAN}, {12000, 4}}, 4);
+    set_points(1, (struct market_point[]){{0, 2}}, 1);
+    struct market_result r = replay(&world, "static", 900);
+    assert_int_equal(r.interruptions, 1);
+    assert_int_equal(r.moves, 0);
+    for (size_t i = 0; i < r.jobs[0].stay_count; i++)
+        assert_int_equal(r.jobs[0].stays[i].offer, 0);
+    assert_int_equal(r.missed, 0);
+    market_result_fini(&r);
+}
+
+static void periodic_goes_to_the_cheapest_once_a_day(void **state)
+{
+    (void)state;
+    plain(2, 5);
+    world.jobs[0].work = 150000;
+    world.jobs[0].deadline_s = INFINITY;
+    set_points(0, (struct market_point[]){{0, 1}, {10000, 3}}, 2);
+    set_points(1, (struct market_point[]){{0, 2}}, 1);
+    struct market_result r = replay(&world, "periodic", 900);
+    assert_int_equal(r.moves, 1);
+    assert_true(fabs(r.jobs[0].stays[0].to_s - (86400 + 30)) < 1e-6); /* with the checkpoint */
+    assert_int_equal(r.jobs[0].stays[1].offer, 1);
+    market_result_fini(&r);
+}
+
+static void uniform_falls_back_on_demand_when_it_is_behind_and_returns_to_spot(void **state)
+{
+    (void)state;
+    plain(1, 5);
+    set_points(0, (struct market_point[]){{0, 1}, {12000, NAN}, {40000, 1}}, 3);
+    struct market_result r = replay(&world, "uniform", 300);
+    const struct market_stay *s = r.jobs[0].stays;
+    assert_true(r.jobs[0].stay_count >= 3);
+    assert_int_equal(s[0].offer, 0);
+    assert_int_equal(s[1].offer, 1);
+    /* it had made 12000 / 1.05 of 36000: behind from 0.31 x 60000 on, and not before */
+    assert_true(s[1].from_s > 17500 && s[1].from_s < 19500);
+    assert_int_equal(r.jobs[0].stays[r.jobs[0].stay_count - 1].offer, 0);
+    assert_true(r.jobs[0].stays[r.jobs[0].stay_count - 1].from_s >= 40000);
+    assert_int_equal(r.missed, 0);
+    market_result_fini(&r);
+}
+
+static void shoal_waits_out_what_is_dear_when_there_is_time(void **state)
+{
+    (void)state;
+    plain(1, 5);
+    world.jobs[0].deadline_s = 80000; /* 36000 steps take 37800 s */
+    set_points(0, (struct market_point[]){{0, 1}, {20000, 4}, {30000, 1}}, 3);
+    struct market_result r = replay(&world, "shoal", 300);
+    double dear = 0;
+    for (size_t i = 0; i < r.jobs[0].stay_count; i++)
+        dear +=
+            fmax(0, fmin(r.jobs[0].stays[i].to_s, 30000) - fmax(r.jobs[0].stays[i].from_s, 20000));
+    assert_true(dear < 500);
+    assert_int_equal(r.missed, 0);
+    struct market_result keeps = replay(&world, "static", 300);
+    assert_true(r.usd < 0.7 * keeps.usd);
+    market_result_fini(&keeps);
+    market_result_fini(&r);
+}
+
+static void shoal_moves_for_a_lasting_difference_and_not_for_a_small_one(void **state)
+{
+    (void)state;
+    plain(2, 5);
+    world.jobs[0].deadline_s = 39500; /* no time to wait for better prices */
+    set_points(0, (struct market_point[]){{0, 1}, {9000, 3}}, 2);
+    set_points(1, (struct market_point[]){{0, 1.3}}, 1);
+    struct market_result r = replay(&world, "shoal", 300);
+    assert_int_equal(r.moves, 1);
+    assert_true(r.jobs[0].stays[1].from_s < 12000);
+    market_result_fini(&r);
+    world.jobs[0].deadline_s = 45000;
+    world.jobs[0].checkpoint_gb = 400; /* egress of 4 dollars: more than there is to save */
+    set_points(0, (struct market_point[]){{0, 1}, {9000, 1.4}}, 2);
+    r = replay(&world, "shoal", 300);
+    assert_int_equal(r.moves, 0);
+    market_result_fini(&r);
+}
+
+static void shoal_finishes_without_a_deadline_too(void **state)
+{
+    (void)state;
+    plain(2, 5);
+    world.jobs[0].deadline_s = INFINITY;
+    set_points(0, (struct market_point[]){{0, 1}, {9000, NAN}, {12000, 1.1}}, 3);
+    set_points(1, (struct market_point[]){{0, 1.2}}, 1);
+    struct market_result r = replay(&world, "shoal", 300);
+    assert_int_equal(r.unfinished, 0);
+    assert_true(r.jobs[0].finish_s < 60000);
+    market_result_fini(&r);
+}
+
+/* --- ages --- */
+
+static void the_time_left_of_what_ends_at_one_rate_is_that_rate_s(void **state)
+{
+    double seconds[MARKET_AGES], ends[MARKET_AGES], left[MARKET_AGES];
+
+    (void)state;
+    for (size_t b = 0; b < MARKET_AGES; b++) { /* so much of it that the prior does not count */
+        seconds[b] = 1e15;
+        ends[b] = 1e15 / 7200;
+    }
+    market_age_table(seconds, ends, left);
+    for (int n = 0; n < 60; n++)
+        assert_true(fabs(market_age_left_s(left, 10 * pow(1.25, n)) / 7200 - 1) < 1e-3);
+}
+
+static void what_has_lasted_longer_lasts_longer_when_nothing_is_known(void **state)
+{
+    double seconds[MARKET_AGES] = {0}, ends[MARKET_AGES] = {0}, left[MARKET_AGES], last = 0;
+
+    (void)state;
+    market_age_table(seconds, ends, left);
+    for (int n = 0; n < 60; n++) {
+        double now = market_age_left_s(left, 10 * pow(1.25, n));
+        assert_true(now >= last && isfinite(now));
+        last = now;
+    }
+    assert_int_equal(market_age_bin(0), 0);
+    assert_int_equal(market_age_bin(150), 1);
+    assert_int_equal(market_age_bin(1e12), MARKET_AGES - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strategies_are_found_by_name_and_a_near_name_is_offered),
+        cmocka_unit_test(what_comes_later_changes_nothing_before),
+        cmocka_unit_test(moving_costs_by_distance),
+        cmocka_unit_test(static_keeps_what_was_cheapest_at_the_start),
+        cmocka_unit_test(periodic_goes_to_the_cheapest_once_a_day),
+        cmocka_unit_test(uniform_falls_back_on_demand_when_it_is_behind_and_returns_to_spot),
+        cmocka_unit_test(shoal_waits_out_what_is_dear_when_there_is_time),
+        cmocka_unit_test(shoal_moves_for_a_lasting_difference_and_not_for_a_small_one),
+        cmocka_unit_test(shoal_finishes_without_a_deadline_too),
+        cmocka_unit_test(the_time_left_of_what_ends_at_one_rate_is_that_rate_s),
+        cmocka_unit_test(what_has_lasted_longer_lasts_longer_when_nothing_is_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

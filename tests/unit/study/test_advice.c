@@ -1,0 +1,194 @@
+/* test_advice.c - the sentences and the first step, from figures made by hand. */
+#include "property.h"
+#include "torture.h"
+
+#include "base/rand.h"
+#include "study/advice.h"
+#include <math.h>
+#include <string.h>
+
+enum { HOUR = 3600 };
+
+/* All runs alike: 1,000 GPU-hours held of which 500 useful, 100 h of waiting, 40 h for locality. */
+static void plain(struct study *s)
+{
+    *s = (struct study){.jobs = {.count = 100}};
+    for (size_t r = 0; r < STUDY_RUNS + STUDY_ECHOES; r++) {
+        struct study_run *run = r < STUDY_RUNS ? &s->runs[r] : &s->echoes[r - STUDY_RUNS];
+        struct study_delay *all = run->tally.delays[STUDY_ALL];
+        run->possible = true;
+        run->books = (struct study_books){1000.0 * HOUR, 500.0 * HOUR, 500.0 * HOUR, 0, 0, 0, 0};
+        run->tally.held_gpu_s = 1000.0 * HOUR;
+        run->tally.utilization = 0.5;
+        all[STUDY_WAITS].total_s = 100.0 * HOUR;
+        all[SIM_WAIT_LOCALITY] = run->tally.delays[2][SIM_WAIT_LOCALITY] =
+            (struct study_delay){10, 40.0 * HOUR, 600, 1200, 1300};
+        all[SIM_WAIT_FAIR_SHARE].total_s = 50.0 * HOUR;
+        all[SIM_WAIT_CAPACITY].total_s = 10.0 * HOUR;
+    }
+}
+
+static void set_wait(struct study *s, enum study_run_id r, double locality_h, double all_h)
+{
+    s->runs[r].tally.delays[STUDY_ALL][SIM_WAIT_LOCALITY].total_s = locality_h * HOUR;
+    s->runs[r].tally.delays[2][SIM_WAIT_LOCALITY].total_s = locality_h * HOUR;
+    s->runs[r].tally.delays[STUDY_ALL][STUDY_WAITS].total_s = all_h * HOUR;
+}
+
+typedef void say_fn(const struct study *study, struct base_buf *out);
+
+static void assert_says(const struct study *s, say_fn *say, const char *words)
+{
+    struct base_buf text;
+
+    base_buf_init(&text, &base_alloc_libc, 1 << 16);
+    say(s, &text);
+    if (strstr(text.data, words) == NULL)
+        fail_msg("expected '%s' in '%s'", words, text.data);
+    assert_true(text.data[text.size - 1] == '.');
+    base_buf_fini(&text);
+}
+
+static void hours_are_written_with_their_digits(void **state)
+{
+    static const struct {
+        double hours;
+        const char *text;
+    } rows[] = {{0, "0"},          {0.1234, "0.12"},  {9.99, "9.99"},
+                {12.34, "12.3"},   {99.94, "99.9"},   {99.96, "100"},
+                {12345, "12,345"}, {-5000, "-5,000"}, {NAN, "-"}};
+    char text[48];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(study_hours(rows[i].hours * HOUR, text, sizeof text), rows[i].text);
+}
+
+static void the_first_step_cuts_fragmentation_and_costs_nothing(void **state)
+{
+    static struct study s;
+
+    (void)state;
+    plain(&s);
+    assert_int_equal(study_first_step(&s), STUDY_BASE);
+    assert_says(&s, study_say_first, "No guideline is worth beginning with");
+    set_wait(&s, STUDY_MIGRATE, 10, 70);
+    set_wait(&s, STUDY_DEDICATED, 5, 65);
+    assert_int_equal(study_first_step(&s), STUDY_DEDICATED);
+    s.runs[STUDY_DEDICATED].tally.utilization = 0.4; /* paid for by use */
+    assert_int_equal(study_first_step(&s), STUDY_MIGRATE);
+    assert_says(&s, study_say_first, "falls from 40.0 to 10.0 hours");
+    set_wait(&s, STUDY_MIGRATE, 10, 170); /* paid for by other waiting */
+    assert_int_equal(study_first_step(&s), STUDY_BASE);
+    set_wait(&s, STUDY_MIGRATE, 10, 70);
+    s.runs[STUDY_MIGRATE].possible = false;
+    assert_int_equal(study_first_step(&s), STUDY_BASE);
+}
+
+static void gpu_time_comes_before_waiting_and_near_ties_go_to_less_waiting(void **state)
+{
+    static struct study s;
+
+    (void)state;
+    plain(&s);
+    set_wait(&s, STUDY_MIGRATE, 4, 60); /* waits least, saves nothing */
+    s.runs[STUDY_LOCALITY].tally.held_gpu_s = 800.0 * HOUR;
+    assert_int_equal(study_first_step(&s), STUDY_LOCALITY);
+    s.runs[STUDY_MIGRATE].tally.held_gpu_s = 810.0 * HOUR; /* saves 190 of 200: nearly as much */
+    assert_int_equal(study_first_step(&s), STUDY_MIGRATE);
+    s.runs[STUDY_MIGRATE].tally.held_gpu_s = 830.0 * HOUR;
+    assert_int_equal(study_first_step(&s), STUDY_LOCALITY);
+}
+
+static void luck_is_no_reason(void **state)
+{
+    static struct study s;
+
+    (void)state;
+    plain(&s);
+    set_wait(&s, STUDY_MIGRATE, 10, 70);
+    s.echoes[1].tally.delays[STUDY_ALL][SIM_WAIT_LOCALITY].total_s = 5.0 * HOUR;
+    assert_int_equal(study_first_step(&s), STUDY_BASE);
+    s.runs[STUDY_RETRY].tally.held_gpu_s = 900.0 * HOUR;
+    assert_int_equal(study_first_step(&s), STUDY_RETRY);
+    assert_false(study_saved_is_luck(&s, STUDY_RETRY));
+    s.echoes[0].tally.held_gpu_s = 1100.0 * HOUR;
+    assert_int_equal(study_first_step(&s), STUDY_BASE);
+    assert_true(study_saved_is_luck(&s, STUDY_RETRY));
+    s.runs[STUDY_RETRY].books.saved_gpu_s = 90.0 * HOUR; /* work not run is no luck */
+    assert_int_equal(study_first_step(&s), STUDY_RETRY);
+    assert_says(&s, study_say_first, "90.0 GPU-hours are saved");
+    assert_says(&s, study_say_luck, "100 GPU-hours held");
+}
+
+static void the_second_step_is_another(void **state)
+{
+    static struct study s;
+
+    (void)state;
+    plain(&s);
+    set_wait(&s, STUDY_MIGRATE, 4, 60);
+    s.runs[STUDY_MIGRATE].tally.held_gpu_s = 800.0 * HOUR;
+    s.runs[STUDY_RETRY].tally.held_gpu_s = 900.0 * HOUR;
+    assert_int_equal(study_first_step(&s), STUDY_MIGRATE);
+    s.runs[STUDY_LOCALITY].tally.held_gpu_s = 500.0 * HOUR; /* overlaps with the first */
+    assert_int_equal(study_second_step(&s), STUDY_RETRY);
+    assert_says(&s, study_say_first, "100 GPU-hours are saved");
+}
+
+static void together_says_how_much_or_why_not(void **state)
+{
+    static struct study s;
+
+    (void)state;
+    plain(&s);
+    set_wait(&s, STUDY_TOGETHER, 10, 50);
+    assert_true(study_fragmentation_ratio(&s, STUDY_TOGETHER) == 4);
+    assert_says(&s, study_say_together, "4.0 times (40.0 to 10.0 hours) at equal utilisation");
+    set_wait(&s, STUDY_TOGETHER, 20, 50);
+    set_wait(&s, STUDY_LOCALITY, 80, 150);
+    assert_says(&s, study_say_together, "of what is left is of jobs of 5-8 GPUs");
+    assert_says(&s, study_say_together, "'wait longer for locality' makes it worse (80.0 hours)");
+    s.runs[STUDY_TOGETHER].tally.utilization = 0.4;
+    assert_says(&s, study_say_together, "but at lower utilisation");
+    set_wait(&s, STUDY_TOGETHER, 0, 50);
+    assert_true(isinf(study_fragmentation_ratio(&s, STUDY_TOGETHER)));
+    assert_says(&s, study_say_together, "end fragmentation waiting");
+    set_wait(&s, STUDY_BASE, 0, 50);
+    assert_true(study_fragmentation_ratio(&s, STUDY_TOGETHER) == 1);
+    assert_says(&s, study_say_together, "Nobody waits because of fragmentation");
+}
+
+static void findings_name_the_worst(void **state)
+{
+    static struct study s;
+
+    (void)state;
+    plain(&s);
+    assert_int_equal(study_worst_size(&s), 2);
+    assert_says(&s, study_say_waiting, "40 % of it while enough GPUs were free");
+    assert_says(&s, study_say_waiting, "jobs of 5-8 GPUs hardest");
+    assert_says(&s, study_say_speed, "No job was slowed down");
+    s.unsuccessful[STUDY_ALL] = 17;
+    s.lost[3] = (struct study_lost){.jobs = 15, .lost_gpu_s = 1};
+    s.lost[8] = (struct study_lost){.jobs = 2, .lost_gpu_s = 100};
+    assert_says(&s, study_say_failures, "17 % of the jobs (17)");
+    assert_says(&s, study_say_failures, study_classes[3].name);
+    assert_says(&s, study_say_failures, study_classes[8].name);
+    s.opts.failures = STUDY_FAILURES_NONE;
+    assert_says(&s, study_say_failures, "left out");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hours_are_written_with_their_digits),
+        cmocka_unit_test(the_first_step_cuts_fragmentation_and_costs_nothing),
+        cmocka_unit_test(gpu_time_comes_before_waiting_and_near_ties_go_to_less_waiting),
+        cmocka_unit_test(luck_is_no_reason),
+        cmocka_unit_test(the_second_step_is_another),
+        cmocka_unit_test(together_says_how_much_or_why_not),
+        cmocka_unit_test(findings_name_the_worst),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
