@@ -16,7 +16,9 @@
 #include <string.h>
 
 enum { PLOT_PX = 220, VALUE_DIGITS = 6, DRAWN_MAX = 200 };
-_Static_assert(DRAWN_MAX < PAGE_POINTS_MAX && TRAIN_TRAIL_CREWS < PAGE_POINTS_MAX, "lines");
+_Static_assert((int)DRAWN_MAX < (int)PAGE_POINTS_MAX &&
+                   (int)TRAIN_TRAIL_CREWS < (int)PAGE_POINTS_MAX,
+               "lines");
 
 static const char *base_name(const char *path)
 {
