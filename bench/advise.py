@@ -215,11 +215,13 @@ class Score:
 
     def __init__(self):
         self.ratios, self.refused, self.spent, self.spent_wall, self.misses = [], 0, [], [], []
+        self.hits = {"fastest": [], "cheapest": []}  # by question
         self.inside, self.predicted_inside, self.chosen_inside = [], [], []  # of all, of those no run of which got there, of the fastest
 
     def add(self, case, question, pair):
         best = case.best(question)
         self.ratios.append(case.value(pair, question) / best if pair else math.inf)
+        self.hits[question].append(self.ratios[-1] <= NEAR)
         if self.ratios[-1] > NEAR:
             least = min(case.runs, key=lambda other: case.value(other, question))
             self.misses.append((case.name, question, case.target, pair, least, self.ratios[-1]))
@@ -286,7 +288,7 @@ def worst(score):
 def tell(results, what, ours, peers):
     emit(results, bench="advise", what=f"{what}: share of choices within 5 % of the best", ours=round(ours.near(), 4), unit="",
          bound="at least 0.9", holds=ours.near() >= 0.9, choices=len(ours.ratios), median_ratio=round(median(ours.ratios), 4),
-         worst_ratio=worst(ours), refused=ours.refused)
+         worst_ratio=worst(ours), refused=ours.refused, fastest=share(ours.hits["fastest"]), cheapest=share(ours.hits["cheapest"]))
     emit(results, bench="advise", what=f"{what}: most that was spent, of the cost of trying all", ours=round(max(ours.spent), 4), unit="",
          bound="at most 0.1", holds=max(ours.spent) <= SHARE, mean=share(ours.spent), mean_wall=share(ours.spent_wall))
     emit(results, bench="advise", what=f"{what}: 90 % intervals of time that hold", ours=share(ours.inside), unit="", bound="at least 0.9",
@@ -294,7 +296,8 @@ def tell(results, what, ours, peers):
          without_those_measured_to_the_end=share(ours.predicted_inside), of_choices=share(ours.chosen_inside))
     for peer, score in peers.items():
         emit(results, bench="advise", what=f"{what}: {peer}", ours=round(ours.near(), 4), unit="", against=peer,
-             peer=round(score.near(), 4), median_ratio=round(median(score.ratios), 4), worst_ratio=worst(score))
+             peer=round(score.near(), 4), median_ratio=round(median(score.ratios), 4), worst_ratio=worst(score),
+             fastest=share(score.hits["fastest"]), cheapest=share(score.hits["cheapest"]))
 
 
 def advise(shoal, work, results):

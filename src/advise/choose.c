@@ -29,12 +29,15 @@ double advise_loss_by(const struct advise_fit *fit, uint32_t algorithm, uint32_t
 {
     const struct advise_algorithm *a = &fit->algorithms[algorithm];
     double lo = a->best, hi = a->first; /* never there; there at once */
+    double most = (seconds - a->model.time.start_s) / advise_step_s(fit, algorithm, machines);
 
-    if (!(advise_seconds(fit, algorithm, machines, hi) <= seconds))
+    if (fit->whole) /* an iteration that is not done by then says nothing */
+        most = floor(most + 1e-9);
+    if (!(advise_steps(fit, algorithm, machines, hi) <= most))
         return (double)NAN;
     for (int k = 0; k < 50; k++) {
         double mid = 0.5 * (lo + hi);
-        if (advise_seconds(fit, algorithm, machines, mid) <= seconds)
+        if (advise_steps(fit, algorithm, machines, mid) <= most)
             hi = mid;
         else
             lo = mid;
@@ -61,12 +64,38 @@ static void find_losses(const struct advise_fit *fit, const struct advise_questi
     if (isnan(c->loss))
         return;
     advise_predict(fit, c->algorithm, c->machines, c->loss, &p);
-    if (p.verdict != ADVISE_GOOD)
+    if (p.verdict != ADVISE_GOOD || !(p.steps > 0))
         return;
-    double low = advise_loss_by(fit, c->algorithm, c->machines, left * left / p.low_s);
-    double high = advise_loss_by(fit, c->algorithm, c->machines, left * left / p.high_s);
+    double low = advise_loss_by(fit, c->algorithm, c->machines, left * p.seconds / p.low_s);
+    double high = advise_loss_by(fit, c->algorithm, c->machines, left * p.seconds / p.high_s);
     c->low_loss = isnan(low) ? c->loss : fmin(low, c->loss);
     c->high_loss = isnan(high) ? fit->algorithms[c->algorithm].first : fmax(high, c->loss);
+    if (fit->best_by == UINT32_MAX)
+        return;
+    /* an algorithm that was cut short may foresee less than the best loss of the problem */
+    c->loss = fmax(c->loss, fit->best);
+    c->high_loss = fmax(c->high_loss, c->loss);
+}
+
+/* A target made of an estimate of the best loss: the interval takes in what the middle of the
+ * prediction is where that estimate is too high or too low. */
+static void widen(const struct advise_fit *fit, const struct advise_question *q,
+                  struct advise_candidate *c)
+{
+    struct advise_prediction p;
+
+    if (isnan(q->target) || c->p.verdict != ADVISE_GOOD)
+        return;
+    if (q->higher > 0) {
+        advise_predict(fit, c->algorithm, c->machines, q->target + q->higher, &p);
+        if (p.verdict == ADVISE_GOOD)
+            c->p.low_s = fmin(c->p.low_s, p.seconds);
+    }
+    if (q->lower > 0) {
+        advise_predict(fit, c->algorithm, c->machines, q->target - q->lower, &p);
+        if (p.verdict == ADVISE_GOOD)
+            c->p.high_s = fmax(c->p.high_s, p.seconds);
+    }
 }
 
 static void make_candidate(const struct advise_fit *fit, const struct advise_question *q,
@@ -83,9 +112,14 @@ static void make_candidate(const struct advise_fit *fit, const struct advise_que
             target = isnan(c->loss) ? -(double)INFINITY : c->loss;
     }
     advise_predict(fit, c->algorithm, c->machines, target, &c->p);
-    c->seconds = c->p.seconds + q->start_s;
-    c->low_s = c->p.low_s + q->start_s;
-    c->high_s = c->p.high_s + q->start_s;
+    widen(fit, q, c);
+    if (isnan(q->target) && c->p.verdict == ADVISE_GOOD) /* machines run until the deadline */
+        c->seconds = c->low_s = c->high_s = q->deadline_s;
+    else {
+        c->seconds = c->p.seconds + q->start_s;
+        c->low_s = c->p.low_s + q->start_s;
+        c->high_s = c->p.high_s + q->start_s;
+    }
     c->cost = cost_of(q, c->machines, c->seconds);
     c->low_cost = cost_of(q, c->machines, c->low_s);
     c->high_cost = cost_of(q, c->machines, c->high_s);
@@ -93,7 +127,8 @@ static void make_candidate(const struct advise_fit *fit, const struct advise_que
 
 /* ---- draws ---- */
 
-/* By how much a candidate's logarithm of seconds is off in a draw: `tail` is a share of the odds. */
+/* By how much a candidate's logarithm of seconds is off in a draw: `tail` is a share of the
+ * odds. */
 static double draw_one(const struct advise_candidate *c, double tail, double own)
 {
     const struct advise_prediction *p = &c->p;
@@ -119,8 +154,8 @@ static double draw_seconds(const struct advise_candidate *c, double tail, double
                                      : c->p.at_least_s * (1 + LATER * fabs(own) * c->p.own);
 }
 
-/* Standard normal numbers of one algorithm at 1, 2, 4, 8, ... machines. Counts in between lie between
- * those: neighbours are wrong together. */
+/* Standard normal numbers of one algorithm at 1, 2, 4, 8, ... machines. Counts in between lie
+ * between those: neighbours are wrong together. */
 static double draw_own(const double *octaves, double machines)
 {
     double at = log2(machines), share = at - floor(at);
@@ -213,6 +248,8 @@ static void choose_best(const struct advise_question *q, struct advise_choice *c
             ch->cheapest = i;
     }
     settle_ties(ch);
+    if (isnan(q->target)) /* of a question that was not asked */
+        ch->fastest = ch->cheapest = UINT32_MAX;
     if (!isfinite(q->deadline_s))
         return;
     for (uint32_t i = 0; i < ch->count; i++) {
@@ -229,15 +266,14 @@ static void choose_best(const struct advise_question *q, struct advise_choice *c
 
 /* ---- the path ---- */
 
-static void path_levels(const struct advise_fit *fit, const struct advise_question *q,
-                        const struct advise_choice *ch, double target, double *levels)
+static void path_levels(const struct advise_fit *fit, const struct advise_choice *ch, double target,
+                        double *levels)
 {
-    double first = -(double)INFINITY, best = fmin(fit->best, target);
+    double first = -(double)INFINITY, best = fmin(fit->best_least, target);
 
     for (uint32_t i = 0; i < ch->count; i++)
         if (ch->candidates[i].p.verdict == ADVISE_GOOD)
             first = fmax(first, fit->algorithms[ch->candidates[i].algorithm].first);
-    (void)q;
     /* evenly in the logarithm of the distance to the best */
     double low = log(fmax(target - best, 1e-12 * (first - target))), high = log(first - best);
     for (int k = 0; k <= ADVISE_LEVELS; k++)
@@ -259,7 +295,7 @@ static shoal_status find_paths(const struct advise_fit *fit, const struct advise
         base_free(ch->alloc, work);
         return SHOAL_E_NOMEM;
     }
-    path_levels(fit, q, ch, q->target, levels);
+    path_levels(fit, ch, q->target, levels);
     for (uint32_t i = 0; i < ch->count; i++) {
         const struct advise_candidate *c = &ch->candidates[i];
         double *row = table + (size_t)i * (ADVISE_LEVELS + 1);
@@ -286,6 +322,39 @@ static shoal_status find_paths(const struct advise_fit *fit, const struct advise
 
 /* ---- all of it ---- */
 
+/* A loss that some run has before its first iteration needs no advice. */
+static shoal_status check_start(const struct advise_fit *fit, const struct advise_question *q,
+                                shoal_err *err)
+{
+    for (uint32_t a = 0; a < fit->algorithm_count; a++)
+        for (size_t i = 0; i < fit->algorithms[a].curve_count; i++) {
+            const struct advise_curve *c = &fit->algorithms[a].curves[i];
+            if (!(c->loss[0] <= q->target) || c->iteration[0] > 0)
+                continue;
+            base_err(err, SHOAL_E_IMPOSSIBLE,
+                     "a loss of %.6g is there before the first iteration: %.63s begins at %.6g",
+                     q->target, fit->algorithms[a].name, c->loss[0]);
+            base_err_hint(err, "ask for a lower --target");
+            return SHOAL_E_IMPOSSIBLE;
+        }
+    return SHOAL_OK;
+}
+
+/* Whether any candidate has done an iteration by the deadline. */
+static bool any_learns(const struct advise_fit *fit, const struct advise_question *q,
+                       const struct advise_choice *ch)
+{
+    double left = q->deadline_s - q->start_s;
+
+    for (uint32_t i = 0; i < ch->count; i++) {
+        const struct advise_candidate *c = &ch->candidates[i];
+        if (c->p.verdict == ADVISE_GOOD && c->p.steps > 0 &&
+            fit->algorithms[c->algorithm].model.time.start_s + c->p.step_s <= left)
+            return true;
+    }
+    return false;
+}
+
 static shoal_status none_good(const struct advise_fit *fit, const struct advise_question *q,
                               const struct advise_choice *ch, shoal_err *err)
 {
@@ -309,7 +378,8 @@ static shoal_status none_good(const struct advise_fit *fit, const struct advise_
         base_err_hint(err, "smaller steps may converge");
     } else if (isnan(q->target)) {
         base_err(err, SHOAL_E_IMPOSSIBLE,
-                 "nothing is learnt by the deadline, as far as can be seen");
+                 "nothing is learnt by the deadline, as far as can be seen: no iteration is done "
+                 "by then");
         base_err_hint(err, "give more time");
     } else if (q->target <= fit->best) {
         base_err(err, SHOAL_E_IMPOSSIBLE,
@@ -341,8 +411,10 @@ shoal_status advise_choose(const struct base_alloc *alloc, const struct advise_f
 {
     struct advise_choice ch = {.alloc = alloc};
     size_t count = (size_t)fit->algorithm_count * q->machine_count;
-    shoal_status st = SHOAL_OK;
+    shoal_status st = check_start(fit, q, err);
 
+    if (st != SHOAL_OK)
+        return st;
     if (count == 0 || count > ADVISE_CANDIDATES_MAX)
         return base_err(err, SHOAL_E_LIMIT, "more than %d combinations of algorithm and machines",
                         ADVISE_CANDIDATES_MAX);
@@ -358,7 +430,7 @@ shoal_status advise_choose(const struct base_alloc *alloc, const struct advise_f
             make_candidate(fit, q, c);
             ch.good += c->p.verdict == ADVISE_GOOD;
         }
-    if (st == SHOAL_OK && ch.good == 0)
+    if (st == SHOAL_OK && (ch.good == 0 || (isnan(q->target) && !any_learns(fit, q, &ch))))
         st = none_good(fit, q, &ch, err);
     if (st == SHOAL_OK) {
         draw_all(fit, q, &ch, seconds);

@@ -2,11 +2,12 @@
  *
  * A question names a loss to reach (or a time by which the loss shall be as low as can be) and what
  * machines cost; candidates are every algorithm on every machine count asked about. The advice for
- * a loss is the candidate of the smallest prediction, a little to the disadvantage of those that are
- * less sure, or one within 2 % of it that was measured and is surer. "How sure" is the probability that it is within 5 % of the best one: the share of DRAWS
- * draws in which it is. A draw is one way in which all predictions may be wrong together: an estimate
- * of the best loss of each algorithm by its odds, whether what was not seen is slower, and standard
- * normal numbers for what is a candidate's own (fit.h), which neighbouring machine counts share.
+ * a loss is the candidate of the smallest prediction, a little to the disadvantage of those that
+ * are less sure, or one within 2 % of it that was measured and is surer. "How sure" is the
+ * probability that it is within 5 % of the best one: the share of DRAWS draws in which it is. A
+ * draw is one way in which all predictions may be wrong together: an estimate of the best loss of
+ * each algorithm by its odds, whether what was not seen is slower, and standard normal numbers for
+ * what is a candidate's own (fit.h), which neighbouring machine counts share.
  *
  * A path may change algorithm or machines at any of LEVELS losses between the start and the target;
  * what is carried over is the loss alone: the next goes on from where its own curve has that loss.
@@ -27,6 +28,7 @@ extern const double advise_near; /* 1.05: within so much of the best is as good 
 
 struct advise_question {
     double target;            /* loss; NAN: the lowest by the deadline */
+    double lower, higher;     /* it rests on an estimate: by so much it may be lower or higher */
     double deadline_s;        /* INFINITY: none */
     const uint32_t *machines; /* rising */
     size_t machine_count;
@@ -39,7 +41,7 @@ struct advise_question {
 struct advise_candidate {
     uint32_t algorithm, machines;
     struct advise_prediction p;    /* of the target; of the deadline when there is no target */
-    double seconds, low_s, high_s; /* with start_s */
+    double seconds, low_s, high_s; /* with start_s; the deadline when there is no target */
     double cost, low_cost, high_cost;
     double near_fastest, near_cheapest; /* probability of being within 5 % of the best */
     double in_time;                     /* probability of being done by the deadline */
@@ -62,7 +64,7 @@ struct advise_path {
 struct advise_choice {
     struct advise_candidate *candidates; /* by algorithm, then machines */
     uint32_t count, good;
-    uint32_t fastest, cheapest;     /* indices; UINT32_MAX: none */
+    uint32_t fastest, cheapest;     /* indices; UINT32_MAX: none, as without a target */
     uint32_t by_deadline;           /* the lowest loss by then, or the cheapest done by then */
     struct advise_path fast, cheap; /* leg_count below 2: no change is worth it */
     const struct base_alloc *alloc;

@@ -6,12 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { ARENA_BLOCK = 1 << 16, LEVELS = 6 };
+enum { ARENA_BLOCK = 1 << 16, LEVELS = 6, LONG = 10 };
 
 static const double WORST = 2.3;         /* of a logarithm: what never arrives counts as 10 times */
 static const double UNKNOWN_AHEAD = 0.7; /* no curve is long enough to say */
 static const double HALF = 0.5;          /* of the curves, to foresee the other half */
 static const double FEATURES_WIN = 0.8;  /* errors of that form must be so much smaller */
+static const double FLAT = 0.05; /* of all that a curve fell: its last fall, where it ends */
+static const double TAIL = 0.05; /* of the odds, outside an interval on either side */
 static const double PRIOR_COUNTS = 1, PRIOR_STEPS = 0.3, PRIOR_TIME = 0.1, PRIOR_AHEAD = 0.1;
 
 const char *advise_verdict_name(enum advise_verdict verdict)
@@ -75,6 +77,16 @@ static void find_diverged(const struct advise_runs *runs, uint32_t algorithm,
         a->diverged_from = a->diverged[k];
 }
 
+/* Long enough, or flat at its end. */
+static bool says_best(const struct advise_curve *c)
+{
+    size_t n = c->count;
+
+    return n >= ADVISE_BEST_POINTS ||
+           (n >= ADVISE_EVIDENCE_POINTS &&
+            c->loss[n - 2] - c->loss[n - 1] <= FLAT * (c->loss[0] - c->loss[n - 1]));
+}
+
 static bool make_curves(struct base_arena *arena, const struct advise_runs *runs,
                         uint32_t algorithm, double size, struct advise_algorithm *a)
 {
@@ -98,6 +110,8 @@ static bool make_curves(struct base_arena *arena, const struct advise_runs *runs
         a->lowest = fmin(a->lowest, c->loss[c->count - 1]);
         a->first = fmax(a->first, c->loss[0]);
         add_count(a->machines, &a->counts, run->machines);
+        a->most_points = c->count > a->most_points ? c->count : a->most_points;
+        a->says_best = a->says_best || says_best(c);
         a->curve_count++;
     }
     return true;
@@ -126,8 +140,8 @@ static double model_steps(const struct advise_model *m, enum advise_form form, u
                                     : advise_few_steps(m, which, machines, loss);
 }
 
-/* Errors of a model's logarithms of iterations on the later part of a curve: sum of squares, and how
- * many. */
+/* Errors of a model's logarithms of iterations on the later part of a curve: sum of squares, and
+ * how many. */
 static void add_errors(const struct advise_model *m, enum advise_form form,
                        const struct advise_curve *c, double from, double *sum, double *n)
 {
@@ -239,6 +253,44 @@ static void choose_form(struct advise_algorithm *a, const double *ahead)
         a->part[p].form = a->model.form;
 }
 
+/* 5 % and 95 % of the estimates of the best loss. They are a grid: the truth may be anywhere up to
+ * its next points. */
+static void find_best_range(struct advise_algorithm *a)
+{
+    const struct advise_model *m = &a->model;
+    bool few = m->form == ADVISE_FEATURES;
+    uint32_t count = few ? m->few_count : m->tail_count;
+    double badness[ADVISE_BESTS_MAX], odds[ADVISE_BESTS_MAX], best[ADVISE_BESTS_MAX];
+
+    a->best_low = a->best_high = a->best;
+    for (uint32_t k = 0; k < count; k++) {
+        badness[k] = few ? m->few[k].badness : m->tails[k].badness;
+        best[k] = few ? m->few[k].best : m->tails[k].best;
+    }
+    if (count > 0)
+        advise_odds(badness, count, m->deep.count, odds);
+    for (uint32_t k = 0; k < count; k++) {
+        double below = 0, above = 0;
+        for (uint32_t j = 0; j < count; j++) {
+            below += best[j] <= best[k] ? odds[j] : 0;
+            above += best[j] >= best[k] ? odds[j] : 0;
+        }
+        if (below >= TAIL && above >= TAIL) {
+            a->best_low = fmin(a->best_low, best[k]);
+            a->best_high = fmax(a->best_high, best[k]);
+        }
+    }
+    if (count < 2) /* known, or none */
+        return;
+    double low = a->best_low, high = a->best_high, above = a->lowest, below = -(double)INFINITY;
+    for (uint32_t k = 0; k < count; k++) {
+        below = best[k] < low ? fmax(below, best[k]) : below;
+        above = best[k] > high ? fmin(above, best[k]) : above;
+    }
+    a->best_low = isfinite(below) ? below : low;
+    a->best_high = above;
+}
+
 static shoal_status fit_algorithm(struct advise_fit *fit, uint32_t algorithm,
                                   const struct advise_fit_opts *opts)
 {
@@ -266,6 +318,7 @@ static shoal_status fit_algorithm(struct advise_fit *fit, uint32_t algorithm,
     a->time_counts = a->model.time.counts;
     judge_forms(a);
     choose_form(a, ahead);
+    find_best_range(a);
     judge_parts(fit, a);
     return SHOAL_OK;
 }
@@ -281,6 +334,32 @@ static void find_size(struct advise_fit *fit, const struct advise_fit_opts *opts
             fit->whole = fit->whole && run->points[k].iteration == floor(run->points[k].iteration);
     }
     fit->size = isnan(opts->size) ? fit->size_curves : opts->size;
+    fit->size_way = (double)INFINITY;
+    fit->sizes = 1;
+    for (size_t i = 0; i < fit->runs->count; i++) {
+        double size = fit->runs->runs[i].size;
+        fit->size_way = fmin(fit->size_way, fabs(log2(fit->size / size)));
+        fit->sizes = size != fit->size_curves ? 2 : fit->sizes;
+    }
+}
+
+/* The best loss of the problem, from the curve that went lowest: those that were cut short guess
+ * the farthest. */
+static void find_best(struct advise_fit *fit, double known)
+{
+    double lowest = (double)INFINITY;
+
+    fit->best_by = UINT32_MAX;
+    fit->best = fit->best_least;
+    for (uint32_t i = 0; i < fit->algorithm_count; i++) {
+        const struct advise_algorithm *a = &fit->algorithms[i];
+        if (!a->says_best || !(a->lowest < lowest))
+            continue;
+        lowest = a->lowest;
+        fit->best_by = i;
+        fit->best = fmin(a->best, fit->lowest);
+    }
+    fit->best = isnan(known) ? fit->best : known;
 }
 
 static shoal_status fit_all(struct advise_fit *fit, const struct advise_fit_opts *opts)
@@ -294,7 +373,7 @@ static shoal_status fit_all(struct advise_fit *fit, const struct advise_fit_opts
     if (fit->algorithms == NULL)
         return SHOAL_E_NOMEM;
     find_size(fit, opts);
-    fit->best = fit->lowest = (double)INFINITY;
+    fit->best_least = fit->lowest = (double)INFINITY;
     fit->first = -(double)INFINITY;
     for (uint32_t i = 0; i < fit->algorithm_count && st == SHOAL_OK; i++) {
         struct advise_algorithm *a = &fit->algorithms[i];
@@ -305,11 +384,76 @@ static shoal_status fit_all(struct advise_fit *fit, const struct advise_fit_opts
         st = fit_algorithm(fit, i, opts);
         if (a->curve_count == 0)
             continue;
-        fit->best = fmin(fit->best, a->best);
+        fit->best_least = fmin(fit->best_least, a->best);
         fit->lowest = fmin(fit->lowest, a->lowest);
         fit->first = fmax(fit->first, a->first);
     }
+    find_best(fit, opts->best);
     return st;
+}
+
+/* The run that would help most: the one with the most losses goes on. Where it is long already,
+ * more of the same says nothing. */
+static void hint_longer(const struct advise_fit *fit, shoal_err *err)
+{
+    const struct advise_run *longest = NULL;
+
+    for (size_t i = 0; i < fit->runs->count; i++) {
+        const struct advise_run *r = &fit->runs->runs[i];
+        if (!r->diverged && (longest == NULL || r->losses > longest->losses))
+            longest = r;
+    }
+    if (longest == NULL || longest->losses >= LONG)
+        base_err_hint(err, "losses that stay or go up and down show no convergence: smaller steps "
+                           "may");
+    else
+        base_err_hint(err,
+                      "the run that would help most: %.63s on %u machine%s, to some ten "
+                      "iterations",
+                      fit->runs->algorithms[longest->algorithm], longest->machines,
+                      longest->machines == 1 ? "" : "s");
+}
+
+shoal_status advise_fit_enough(const struct advise_fit *fit, bool best, shoal_err *err)
+{
+    size_t points = 0;
+    bool timed = false;
+
+    for (size_t i = 0; i < fit->runs->count; i++) {
+        const struct advise_run *r = &fit->runs->runs[i];
+        timed = timed || (r->count > 0 && r->points[r->count - 1].time_s > 0);
+    }
+    for (uint32_t i = 0; i < fit->algorithm_count; i++)
+        if (fit->algorithms[i].most_points > points)
+            points = fit->algorithms[i].most_points;
+    if (!timed) {
+        base_err(err, SHOAL_E_IMPOSSIBLE,
+                 "no time is above 0: nothing can be said about how long training takes");
+        base_err_hint(err, "time_s is seconds since training began");
+    } else if (fit->size_way > log2(ADVISE_BEYOND) + 1e-9) {
+        base_err(err, SHOAL_E_IMPOSSIBLE,
+                 "data of size %.6g is more than %d times larger or smaller than what was "
+                 "measured: no advice is given that far",
+                 fit->size, ADVISE_BEYOND);
+        base_err_hint(err, "make a run over data of a size nearer to it");
+    } else if (points < ADVISE_EVIDENCE_POINTS) {
+        base_err(err, SHOAL_E_IMPOSSIBLE,
+                 "too little was measured for advice: it needs a run with %d losses each lower "
+                 "than all before, and no run has more than %zu",
+                 ADVISE_EVIDENCE_POINTS, points);
+        hint_longer(fit, err);
+    } else if (best && fit->best_by == UINT32_MAX) {
+        base_err(err, SHOAL_E_IMPOSSIBLE,
+                 "too little was measured to say how low the loss can get, which this question "
+                 "needs: it takes a run with %d losses each lower than all before, or with %d that "
+                 "hardly fall any more; none has more than %zu (--target or --best would do "
+                 "instead)",
+                 ADVISE_BEST_POINTS, ADVISE_EVIDENCE_POINTS, points);
+        hint_longer(fit, err);
+    } else {
+        return SHOAL_OK;
+    }
+    return SHOAL_E_IMPOSSIBLE;
 }
 
 shoal_status advise_fit_new(const struct base_alloc *alloc, const struct advise_runs *runs,

@@ -4,8 +4,8 @@
  *   - time (Ernest): an iteration on m machines over data of a size takes
  *     th0 + th1 size/m + th2 log m + th3 m seconds, th >= 0 (num_nnls, relative errors), times what
  *     measurements at counts near m differ from that by;
- *   - convergence (Hemingway): how many iterations it takes on m machines to reach a loss, in one of
- *     two forms, the one that predicts machine counts left out of the fit better:
+ *   - convergence (Hemingway): how many iterations it takes on m machines to reach a loss, in one
+ *     of two forms, the one that predicts machine counts left out of the fit better:
  *       "stretched": the curve of one machine count is that of another with its iterations
  *         multiplied by r(m), which may drift on the way. r is measured where curves pass the same
  *         losses; log r is linear in log m in between and beyond. Past the lowest loss seen
@@ -15,10 +15,11 @@
  *     The best loss that can be reached is estimated with them, never above the lowest loss seen.
  * Curves are those of the lowest loss so far, and predictions never rise with iterations.
  *
- * How far off this may be: every machine count is left out once, and how far off the fit of the others
- * (a `part`) is there says how well a count that was not measured is foreseen, nearer or farther from
- * those that were; a fit of the first half of the curves says how well their second half was foreseen;
- * estimates of the best loss that fit nearly as well say how much depends on it. See advise_predict.
+ * How far off this may be: every machine count is left out once, and how far off the fit of the
+ * others (a `part`) is there says how well a count that was not measured is foreseen, nearer or
+ * farther from those that were; a fit of the first half of the curves says how well their second
+ * half was foreseen; estimates of the best loss that fit nearly as well say how much depends on it.
+ * See advise_predict.
  *
  * A fit borrows its runs. Immutable once made, any thread. Tests: tests/unit/advise/test_fit.c. */
 #ifndef ADVISE_FIT_H
@@ -31,6 +32,7 @@ enum {
     ADVISE_PARTS_MAX = 16,      /* fits without one machine count */
     ADVISE_BESTS_MAX = 16,      /* estimates of the best loss */
     ADVISE_EVIDENCE_POINTS = 3, /* falling losses of a run before it is continued */
+    ADVISE_BEST_POINTS = 5,     /* and before it says how low the loss can get (or it is flat) */
     ADVISE_BEYOND = 16 /* times the largest count measured: no advice is given for more machines */
 };
 
@@ -105,15 +107,18 @@ struct advise_algorithm {
     uint32_t machines[ADVISE_COUNTS_MAX];
     uint32_t time_counts;
     uint32_t diverged[ADVISE_COUNTS_MAX], diverged_count;
-    uint32_t diverged_from; /* this many machines and more diverge; UINT32_MAX: none */
-    double lowest, first;   /* losses seen */
-    double best;            /* the likeliest estimate of the lowest that can be reached */
+    uint32_t diverged_from;     /* this many machines and more diverge; UINT32_MAX: none */
+    double lowest, first;       /* losses seen */
+    double best;                /* the likeliest estimate of the lowest that can be reached */
+    double best_low, best_high; /* 5 % and 95 % of those estimates, to the next of them */
+    size_t most_points;         /* falling losses of the curve that has most of them */
+    bool says_best;             /* a curve is long or flat enough for an estimate of the best */
     struct advise_model model;
     struct advise_model *part; /* each without one of `machines` */
     uint32_t part_count;
-    /* How far off the fits are where they have seen nothing, as logarithms: of iterations and of step
-     * times at other machine counts, for each doubling of machines (see predict.c) inside the counts
-     * measured and outside; and further on, for each doubling of iterations. */
+    /* How far off the fits are where they have seen nothing, as logarithms: of iterations and of
+     * step times at other machine counts, for each doubling of machines (see predict.c) inside the
+     * counts measured and outside; and further on, for each doubling of iterations. */
     double off_steps[2], off_time[2], off_ahead;
     double off_forms[2]; /* errors of both forms at counts left out; NAN: not known */
 };
@@ -126,8 +131,14 @@ struct advise_fit {
     double size;          /* of the job that advice is for */
     double size_curves;   /* of the runs whose losses count: the largest */
     double lowest, first; /* losses seen at all */
-    double best;          /* the lowest estimate of what can be reached among good algorithms */
-    bool whole;           /* iterations are whole numbers */
+    /* The best loss is one number of the problem: the estimate of the algorithm whose curve went
+     * lowest, of those that say one; UINT32_MAX: none does, it is a guess. */
+    double best;
+    uint32_t best_by;
+    double best_least; /* the lowest estimate of all */
+    double size_way;   /* doublings from `size` to the nearest size that was measured */
+    uint32_t sizes;    /* that were measured, two for any more */
+    bool whole;        /* iterations are whole numbers */
 };
 
 struct advise_fit_opts {
@@ -141,6 +152,14 @@ SHOAL_MUST_USE shoal_status advise_fit_new(const struct base_alloc *alloc,
                                            const struct advise_fit_opts *opts,
                                            struct advise_fit **out, shoal_err *err);
 void advise_fit_free(struct advise_fit *fit);
+
+/* Whether it is enough for advice: SHOAL_E_IMPOSSIBLE (err says what would help) when no run has
+ * ADVISE_EVIDENCE_POINTS, no time is above 0, or the job's size is more than ADVISE_BEYOND times
+ * away from those measured; with `best` also when no run says how low the loss can get: that takes
+ * ADVISE_BEST_POINTS, or ADVISE_EVIDENCE_POINTS the last of which falls by less than a twentieth of
+ * what all fell. Runs may be planned from less. */
+SHOAL_MUST_USE shoal_status advise_fit_enough(const struct advise_fit *fit, bool best,
+                                              shoal_err *err);
 
 /* Seconds of an iteration. */
 double advise_step_s(const struct advise_fit *fit, uint32_t algorithm, double machines);
@@ -162,9 +181,9 @@ struct advise_prediction {
     double at_least_s; /* a run on so many machines took so long and was not there yet */
 };
 
-/* Curves that were cut short hide slower parts of the way: with these odds what was not measured takes
- * so much longer (a mean and a standard deviation more, of logarithms). Chosen on runs of our own
- * applications other than those that bench/advise.py reports apart; docs/advise.md. */
+/* Curves that were cut short hide slower parts of the way: with these odds what was not measured
+ * takes so much longer (a mean and a standard deviation more, of logarithms). Chosen on runs of our
+ * own applications other than those that bench/advise.py reports apart; docs/advise.md. */
 extern const double advise_slow_odds, advise_slow_by, advise_slow_sd;
 
 void advise_predict(const struct advise_fit *fit, uint32_t algorithm, uint32_t machines,

@@ -2,8 +2,9 @@
  * machines, chosen by lasso; machine counts are the groups that cross-validation leaves out.
  *
  * The best loss is one of a grid below the lowest loss seen; badness is as in fit_stretch.c, with
- * the errors of rows left out. What is fitted may rise with iterations: the prediction is its running
- * minimum, found on a grid of GRID points for every doubling. Tests: tests/unit/advise/test_fit.c. */
+ * the errors of rows left out. What is fitted may rise with iterations: the prediction is its
+ * running minimum, found on a grid of GRID points for every doubling. Tests:
+ * tests/unit/advise/test_fit.c. */
 #include "advise/fit_parts.h"
 
 #include "num/least.h"

@@ -32,8 +32,8 @@ double advise_few_steps(const struct advise_model *model, uint32_t which, double
 double advise_between(const double *x, const double *y, uint32_t count, double at);
 
 /* How far machine count `at` is from the counts but the one at index `without` (counts: none is
- * left out), in doublings: the variance there of a random walk over doublings that is known at those,
- * and beyond them the square of the distance. At least a quarter. */
+ * left out), in doublings: the variance there of a random walk over doublings that is known at
+ * those, and beyond them the square of the distance. At least a quarter. */
 double advise_way(const uint32_t *machines, uint32_t counts, uint32_t without, double at);
 
 /* The chances of estimates from how badly each fits (the best first) a curve of so many points. */

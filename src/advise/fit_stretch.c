@@ -1,15 +1,17 @@
-/* fit_stretch.c - the form "stretched": one curve for all machine counts, its iterations multiplied.
+/* fit_stretch.c - the form "stretched": one curve for all machine counts, its iterations
+ * multiplied.
  *
  * The deepest curve (the lowest loss of all runs) is the measure. Where another run passes a loss r
- * times later than the deepest one, r is known there; past its end log r goes on from the mean of its
- * last points with half the slope (over the logarithm of iterations) that they have: what one would
- * expect of the future is between none of the trend and all of it. Over machine counts log r is linear
- * in log m, also beyond the counts measured, with the slope of the nearest two.
+ * times later than the deepest one, r is known there; past its end log r goes on from the mean of
+ * its last points with half the slope (over the logarithm of iterations) that they have: what one
+ * would expect of the future is between none of the trend and all of it. Over machine counts log r
+ * is linear in log m, also beyond the counts measured, with the slope of the nearest two.
  *
- * Beyond the deepest curve's end log(loss - best) goes on as a0 - sum a_k term_k, a_k >= 0 and every
- * term rising in u, so it cannot rise; it is shifted to begin where the curve ends. For each estimate of
- * `best` (a grid below the lowest loss) the fit's badness is minus the mean logarithm of the likelihood
- * of the losses (of their logarithms, and the Jacobian of that). Tests: tests/unit/advise/test_fit.c. */
+ * Beyond the deepest curve's end log(loss - best) goes on as a0 - sum a_k term_k, a_k >= 0 and
+ * every term rising in u, so it cannot rise; it is shifted to begin where the curve ends. For each
+ * estimate of `best` (a grid below the lowest loss) the fit's badness is minus the mean logarithm
+ * of the likelihood of the losses (of their logarithms, and the Jacobian of that). Tests:
+ * tests/unit/advise/test_fit.c. */
 #include "advise/fit_parts.h"
 
 #include "num/least.h"
@@ -21,9 +23,9 @@ static const double BEST_FIRST = 1e-5,
                     BEST_LAST = 2; /* below the lowest, in ranges of the losses */
 static const double NOISE = 2e-3;  /* of log(loss - best): less is not believed */
 static const double BEYOND = 1e3;  /* times the last iteration seen: all that is said */
-static const double GRAIN =
-    0.02; /* of the range of losses: finer differences to the best are noise,
-                                    or else an estimate at the last loss would always be likeliest */
+/* Of the range of losses: finer differences to the best are noise, or else an estimate at the last
+ * loss would always be likeliest. */
+static const double GRAIN = 0.02;
 static const double DRIFT_SHARE = 0.5, DRIFT_MAX = 1, DRIFT_WAY = 2;
 static const double SLOPE_MAX = 2; /* of log r over log m, where it is continued */
 
@@ -151,7 +153,8 @@ static double tail_at(const struct advise_tail *t, double u)
     return y;
 }
 
-/* Points of the curve for the fit: half of them evenly in iterations, half evenly in losses' order. */
+/* Points of the curve for the fit: half of them evenly in iterations, half evenly in losses'
+ * order. */
 static size_t thin(const struct advise_curve *deep, size_t *at)
 {
     size_t n = 0, last = deep->count - 1;

@@ -39,8 +39,8 @@ static void terms_of(double machines, double size, double *out)
     out[3] = machines;
 }
 
-/* Seconds per iteration of a run and when its iteration 0 would have begun; false: it has none. A run
- * that does not say when its iteration 0 was began at time 0. */
+/* Seconds per iteration of a run and when its iteration 0 would have begun; false: it has none. A
+ * run that does not say when its iteration 0 was began at time 0. */
 static bool measure(const struct advise_run *run, double *step_s, double *start_s)
 {
     const struct advise_point none = {0};

@@ -1,7 +1,7 @@
 /* page.c - see page.h. Charts: seconds to the target against machines, both logarithmic, a line for
  * each algorithm in the area of its 90 % interval, dots where it was measured; losses over time,
- * measured (faint) and predicted to the target. Nothing here grows with the data: lines have a maximum
- * of points, charts of lines and dots, tables of rows. */
+ * measured (faint) and predicted to the target. Nothing here grows with the data: lines have a
+ * maximum of points, charts of lines and dots, tables of rows. */
 #include "advise/page.h"
 
 #include "page/page.h"
@@ -21,7 +21,6 @@ enum {
 static const char MORE[] =
     ".iv{stroke:none;fill-opacity:.13}.f0{fill:var(--k0)}.f1{fill:var(--k2)}.f2{fill:var(--k4)}\n"
     ".f3{fill:var(--k3)}.f4{fill:var(--k1)}.f5{fill:var(--k5)}.f6{fill:var(--k6)}\n"
-    ".seen{fill:none;stroke-width:1.2;opacity:.55}\n"
     ".pt{fill:none;stroke-linecap:round;stroke-width:7}.pt.ring{stroke-width:7}\n"
     ".best td{font-weight:650}.lead b{font-weight:650}\n";
 
@@ -67,8 +66,25 @@ static void put_best(struct base_buf *out, const struct advise_page *p, const ch
                     cost_text(p, c->cost, text[3], 48));
     if (c->p.measured)
         base_buf_puts(out, "measured, ");
-    base_buf_printf(out, "%.0f %% sure to be within 5 %% of the best. ",
-                    fmin(100 * (cheap ? c->near_cheapest : c->near_fastest), 99));
+    if (p->choice->good == 1)
+        base_buf_puts(out, "the only candidate. ");
+    else
+        base_buf_printf(out, "%.0f %% sure to be within 5 %% of the best. ",
+                        fmin(100 * (cheap ? c->near_cheapest : c->near_fastest), 99));
+}
+
+static void put_next(struct base_buf *out, const struct advise_page *p)
+{
+    const struct advise_next *n = p->next;
+    char text[48];
+
+    if (n == NULL)
+        return;
+    base_buf_puts(out, "<p>The run that would help most: ");
+    page_name(out, p->fit->algorithms[n->algorithm].name, PAGE_NAME_CHARS);
+    base_buf_printf(out, " on %u machine%s, %s to %.0f iteration%s (%s).</p>\n", n->machines,
+                    n->machines == 1 ? "" : "s", n->from > 0 ? "longer," : "new,", n->to,
+                    n->to > 1 ? "s" : "", page_duration(n->seconds, text, sizeof text));
 }
 
 static void put_words(struct base_buf *out, const struct advise_page *p)
@@ -82,6 +98,9 @@ static void put_words(struct base_buf *out, const struct advise_page *p)
         if (!isnan(p->within))
             base_buf_printf(out, ", within %g %% of the best (about %s)", 100 * p->within,
                             page_value(p->fit->best, 6, text[1], 48));
+        if (q->target < p->fit->lowest)
+            base_buf_printf(out, ", where no run has got: the lowest measured is %s",
+                            page_value(p->fit->lowest, 6, text[1], 48));
         base_buf_puts(out, ": ");
         put_best(out, p, "fastest", p->choice->fastest, false);
         put_best(out, p, "Cheapest", p->choice->cheapest, true);
@@ -248,15 +267,20 @@ struct losses {
     double x_hi, y_lo, y_hi;
 };
 
-static bool losses_pick(struct losses *l, uint32_t index)
+static void losses_pick(struct losses *l, uint32_t index)
 {
     for (size_t k = 0; k < l->count; k++)
         if (l->candidate[k] == index)
-            return true;
-    if (index == UINT32_MAX || l->count == LINES_MAX)
-        return false;
-    l->candidate[l->count++] = index;
-    return true;
+            return;
+    if (index != UINT32_MAX && l->count < LINES_MAX)
+        l->candidate[l->count++] = index;
+}
+
+/* Sooner there; without a target: lower by the deadline. */
+static bool better(const struct advise_page *p, const struct advise_candidate *a,
+                   const struct advise_candidate *b)
+{
+    return isnan(p->question->target) ? a->loss < b->loss : a->seconds < b->seconds;
 }
 
 /* The fastest, the cheapest, that of the deadline, and the fastest of every algorithm. */
@@ -273,7 +297,7 @@ static void losses_choose(struct losses *l)
         uint32_t best = UINT32_MAX;
         for (uint32_t i = 0; i < ch->count; i++)
             if (ch->candidates[i].algorithm == a && ch->candidates[i].p.verdict == ADVISE_GOOD &&
-                (best == UINT32_MAX || ch->candidates[i].seconds < ch->candidates[best].seconds))
+                (best == UINT32_MAX || better(l->page, &ch->candidates[i], &ch->candidates[best])))
                 best = i;
         losses_pick(l, best);
     }
@@ -285,7 +309,8 @@ static double losses_end(const struct losses *l)
                                             : l->page->choice->candidates[l->candidate[0]].high_s;
 }
 
-/* Losses from the first to the target at equal steps of the logarithm of the distance to the best. */
+/* Losses from the first to the target at equal steps of the logarithm of the distance to the
+ * best. */
 static void losses_line(struct losses *l, size_t k)
 {
     const struct advise_page *p = l->page;
@@ -350,7 +375,8 @@ static void put_losses(struct base_buf *out, const struct advise_page *p)
     if (l.count == 0)
         return;
     l.x_hi = losses_end(&l);
-    l.y_lo = isnan(p->question->target) ? p->fit->best : fmin(p->question->target, p->fit->lowest);
+    l.y_lo =
+        isnan(p->question->target) ? p->fit->best_least : fmin(p->question->target, p->fit->lowest);
     l.y_hi = p->fit->first;
     if (!(l.x_hi > 0 && isfinite(l.x_hi) && l.y_hi > l.y_lo))
         return;
@@ -420,18 +446,49 @@ static void put_paths(struct base_buf *out, const struct advise_page *p)
 
 /* ---- tables ---- */
 
+static void put_candidate(struct base_buf *out, const struct advise_page *p,
+                          const struct advise_candidate *c)
+{
+    char text[4][48];
+
+    if (isnan(p->question->target)) {
+        base_buf_printf(out,
+                        "</td><td class=\"r\">%u</td><td class=\"r\">%s%s</td><td class=\"r\">%s "
+                        "to %s</td><td class=\"r\">%s</td></tr>\n",
+                        c->machines, page_value(c->loss, 6, text[0], 48),
+                        c->p.measured ? ", measured" : "", page_value(c->low_loss, 6, text[1], 48),
+                        page_value(c->high_loss, 6, text[2], 48),
+                        cost_text(p, c->cost, text[3], 48));
+        return;
+    }
+    base_buf_printf(out,
+                    "</td><td class=\"r\">%u</td><td class=\"r\">%s%s</td><td class=\"r\">%s to "
+                    "%s</td><td class=\"r\">%s</td><td class=\"r\">%.0f %%</td><td class=\"r\">"
+                    "%.0f %%</td></tr>\n",
+                    c->machines, page_duration(c->seconds, text[0], 48),
+                    c->p.measured ? ", measured" : "", page_duration(c->low_s, text[1], 48),
+                    page_duration(c->high_s, text[2], 48), cost_text(p, c->cost, text[3], 48),
+                    fmin(100 * c->near_fastest, 99), fmin(100 * c->near_cheapest, 99));
+}
+
 static void put_candidates(struct base_buf *out, const struct advise_page *p)
 {
     const struct advise_choice *ch = p->choice;
-    char text[4][48];
+    bool losses = isnan(p->question->target);
 
     page_panel_open(out, "candidates", "Candidates",
-                    "with 90 % intervals, and the probability of being within 5 % of the best");
-    base_buf_puts(out, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Algorithm</th>"
-                       "<th scope=\"col\" class=\"r\">machines</th><th scope=\"col\" class=\"r\">"
-                       "time</th><th scope=\"col\" class=\"r\">5 % to 95 %</th><th scope=\"col\" "
-                       "class=\"r\">cost</th><th scope=\"col\" class=\"r\">fastest</th>"
-                       "<th scope=\"col\" class=\"r\">cheapest</th></tr></thead><tbody>\n");
+                    losses ? "losses by the deadline with 90 % intervals; machines run until then"
+                           : "with 90 % intervals, and the probability of being within 5 % of the "
+                             "best");
+    base_buf_printf(out,
+                    "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Algorithm</th>"
+                    "<th scope=\"col\" class=\"r\">machines</th><th scope=\"col\" class=\"r\">"
+                    "%s</th><th scope=\"col\" class=\"r\">5 %% to 95 %%</th><th scope=\"col\" "
+                    "class=\"r\">cost</th>%s</tr></thead><tbody>\n",
+                    losses ? "loss" : "time",
+                    losses ? ""
+                           : "<th scope=\"col\" class=\"r\">fastest</th>"
+                             "<th scope=\"col\" class=\"r\">cheapest</th>");
     for (uint32_t i = 0; i < ch->count; i++) {
         const struct advise_candidate *c = &ch->candidates[i];
         bool best = i == ch->fastest || i == ch->cheapest || i == ch->by_deadline;
@@ -440,15 +497,7 @@ static void put_candidates(struct base_buf *out, const struct advise_page *p)
             continue;
         base_buf_printf(out, "<tr%s><td>", best ? " class=\"best\"" : "");
         page_name(out, name_of(p, c), PAGE_NAME_CHARS);
-        base_buf_printf(
-            out,
-            "</td><td class=\"r\">%u</td><td class=\"r\">%s%s</td><td class=\"r\">%s to "
-            "%s</td><td class=\"r\">%s</td><td class=\"r\">%.0f %%</td><td class=\"r\">"
-            "%.0f %%</td></tr>\n",
-            c->machines, page_duration(c->seconds, text[0], 48), c->p.measured ? ", measured" : "",
-            page_duration(c->low_s, text[1], 48), page_duration(c->high_s, text[2], 48),
-            cost_text(p, c->cost, text[3], 48), fmin(100 * c->near_fastest, 99),
-            fmin(100 * c->near_cheapest, 99));
+        put_candidate(out, p, c);
     }
     base_buf_puts(out, "</tbody></table></div>\n");
     page_panel_close(out);
@@ -507,7 +556,9 @@ void advise_page_write(struct base_buf *out, const struct advise_page *p)
     page_head_close(out, MORE);
     page_top(out, "advice from measured runs");
     put_words(out, p);
-    put_times(out, p);
+    put_next(out, p);
+    if (!isnan(p->question->target))
+        put_times(out, p);
     put_losses(out, p);
     put_paths(out, p);
     put_candidates(out, p);

@@ -15,6 +15,7 @@ static const double AHEAD_LEAST = 0.25; /* doublings: the first step into the un
 static const double HALF_STEP = 0.5;    /* losses are known at whole iterations */
 static const double NOT_YET_S = 1.02;
 static const double WAY_MIN = 0.25;
+static const double SIZE_OFF = 0.2;   /* of a logarithm, for each doubling of size not measured */
 static const double ANCHOR_MAX = 0.7; /* of a logarithm: what a curve moves the model by */
 static const double NORMAL_95 = 1.6448536269514722;
 
@@ -286,13 +287,22 @@ static double own_doubt(const struct advise_algorithm *a, uint32_t machines, dou
     return sqrt(var + way * time * time + one * one);
 }
 
+/* Data of another size: how long an iteration takes is foreseen from the sizes that were measured,
+ * and that as many of them are needed as where losses were measured is a guess. */
+static double size_doubt(const struct advise_fit *fit)
+{
+    double steps = log2(fit->size / fit->size_curves);
+
+    return fit->size == fit->size_curves ? 0 : SIZE_OFF * hypot(fit->size_way, steps);
+}
+
 static double normal_below(double v, double sd)
 {
     return 0.5 * erfc(-v / (sd * sqrt(2)));
 }
 
-/* The share of one estimate's doubt below v, v from its own prediction: mostly as far off as fits were
- * before, but what was not seen may also be a later, slower part of the way. */
+/* The share of one estimate's doubt below v, v from its own prediction: mostly as far off as fits
+ * were before, but what was not seen may also be a later, slower part of the way. */
 static double one_below(double sd, double v)
 {
     return (1 - advise_slow_odds) * normal_below(v, sd) +
@@ -343,11 +353,12 @@ void advise_predict(const struct advise_fit *fit, uint32_t algorithm, uint32_t m
 
     if (p.verdict == ADVISE_GOOD) {
         p.step_s = advise_time_step_s(time, machines, fit->size);
-        p.measured = measured(a, machines, loss, &steps, &seconds);
+        p.measured = measured(a, machines, loss, &steps, &seconds) &&
+                     fit->size == fit->size_curves; /* over other data it was not */
         ask_all(a, machines, loss, &said);
         p.steps = said.reach >= REACH_MIN ? whole(fit, said.median) : (double)INFINITY;
         p.seconds = time->start_s + p.steps * p.step_s;
-        if (p.measured && fit->size == fit->size_curves)
+        if (p.measured)
             p.seconds = seconds;
         if (!isfinite(p.seconds))
             p.verdict = said.reach < NEVER_MAX && a->model.deep.count >= NEVER_POINTS
@@ -358,7 +369,7 @@ void advise_predict(const struct advise_fit *fit, uint32_t algorithm, uint32_t m
         p.at_least_s = p.measured ? 0 : not_before(fit, algorithm, machines);
         p.seconds = fmax(fmax(p.seconds, NOT_YET_S * p.at_least_s), 1e-9);
         find_doubts(a, &said, &p);
-        p.own = own_doubt(a, machines, loss, &p);
+        p.own = hypot(own_doubt(a, machines, loss, &p), size_doubt(fit));
         p.low_s = p.seconds * exp(fmin(quantile(&p, p.own, 0.05), -NORMAL_95 * FLOOR));
         p.low_s = fmax(p.low_s, p.at_least_s);
         p.high_s = p.seconds * exp(fmax(quantile(&p, p.own, 0.95), NORMAL_95 * FLOOR));

@@ -38,7 +38,9 @@ static bool add_algorithm(struct advise_runs *runs, const char *name, shoal_err 
     char *copy;
 
     if (runs->algorithm_count == ADVISE_ALGORITHMS_MAX) {
-        base_err(err, SHOAL_E_LIMIT, "more than %d algorithms", ADVISE_ALGORITHMS_MAX);
+        base_err(err, SHOAL_E_LIMIT, "more than %d algorithms, found '%.63s'",
+                 ADVISE_ALGORITHMS_MAX, name);
+        base_err_hint(err, "leave some out: runs of one algorithm have the same name");
         return false;
     }
     copy = base_arena_strndup(&runs->names, name, strlen(name));
@@ -145,6 +147,12 @@ shoal_status advise_runs_read(struct advise_runs *runs, shoal_env *env, const ch
         return st;
     st = first_byte(&lines) == '{' ? advise_runs_json(runs, &lines, err)
                                    : advise_runs_csv(runs, &lines, err);
+    if (st == SHOAL_E_LIMIT && err != NULL) { /* where in all that was read */
+        shoal_err why = *err;
+        base_err(err, st, "cannot read runs '%s', line %llu: %.200s", path,
+                 (unsigned long long)lines.line, why.message);
+        base_err_hint(err, "%s", why.hint);
+    }
     if (st == SHOAL_OK && runs->count == before && runs->point_count == 0)
         st = env_lines_bad(&lines, 0, err, "it has no measurements");
     runs->hash = runs->hash * 0x100000001b3u ^ lines.hash;
@@ -154,8 +162,8 @@ shoal_status advise_runs_read(struct advise_runs *runs, shoal_env *env, const ch
 
 /* ---- judging ---- */
 
-/* Not finite; or of DIVERGED_MIN losses or more all of the later half are above the first, and they go
- * on rising: their own later half is above their earlier one. */
+/* Not finite; or of DIVERGED_MIN losses or more all of the later half are above the first, and they
+ * go on rising: their own later half is above their earlier one. */
 static void judge_losses(struct advise_run *run)
 {
     double first = (double)NAN, lowest = (double)INFINITY, sum[2] = {0}, n[2] = {0};

@@ -1,14 +1,14 @@
 /* runs.h - measured runs: how long so many machines took for so many iterations, and how good the
  * model was then.
  *
- * From Shoal's own CSV (docs/advise.md) and from what `shoal train --json` prints; several files are
- * read as one set. What is read is right in itself: in a run iterations rise, times do not fall.
- * The rest is judged, not refused:
+ * From Shoal's own CSV (docs/advise.md) and from what `shoal train --json` prints; several files
+ * are read as one set. What is read is right in itself: in a run iterations rise, times do not
+ * fall. The rest is judged, not refused:
  *   - a row equal to the one before it, and a run equal in all its numbers to another of the same
  *     algorithm, machines and size, add nothing: they are counted and left out;
- *   - a run diverged when a loss is not finite, or when of six losses or more all of the later half are
- *     above the first and still rising: its times count, its losses do not, and its machine count is
- *     never advised.
+ *   - a run diverged when a loss is not finite, or when of six losses or more all of the later half
+ *     are above the first and still rising: its times count, its losses do not, and its machine
+ *     count is never advised.
  * Losses of any sign are taken as they are; lower is better.
  *
  * Owner thread only. Tests: tests/unit/advise/test_runs.c, tests/fuzz/fuzz_runs.c. */
@@ -48,7 +48,7 @@ struct advise_run {
 struct advise_source {
     const char *app;      /* NULL: that is not known */
     const char *settings; /* of the application, "key=value" lines */
-    uint32_t threads;     /* of each worker; 0: not known */
+    uint32_t threads;     /* of each worker; 0: not known, or not the same in all runs */
 };
 
 struct advise_runs {

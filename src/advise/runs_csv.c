@@ -57,6 +57,11 @@ static shoal_status read_header(struct reading *rd, shoal_err *err)
     char shown[ENV_SHOWN_MAX];
     shoal_status st = next(rd, err);
 
+    if (st == SHOAL_END && rd->lines->line == 0)
+        return base_err(err, SHOAL_E_FORMAT,
+                        "cannot read runs '%s': it is empty; expected a header such as "
+                        "algorithm,machines,iteration,time_s,loss",
+                        rd->lines->path);
     if (st == SHOAL_END)
         return env_lines_bad(rd->lines, 0, err,
                              "expected a header such as "

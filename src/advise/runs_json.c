@@ -139,6 +139,9 @@ static shoal_status read_source(struct advise_runs *runs, const struct object *o
     if (st == SHOAL_OK && good) {
         source.app = base_arena_strndup(&runs->names, app, strlen(app));
         source.settings = base_arena_strndup(&runs->names, settings.data, settings.size);
+        const struct advise_source *before = &runs->sources[algorithm];
+        if (before->app != NULL && before->threads != source.threads)
+            source.threads = 0;
         if (source.app == NULL || source.settings == NULL)
             st = SHOAL_E_NOMEM;
         else

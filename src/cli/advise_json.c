@@ -2,16 +2,11 @@
 #include "cli/advise_show.h"
 
 #include "base/event.h"
+#include "cli/json.h"
 #include <inttypes.h>
 #include <math.h>
 
 enum { TEXT_MAX = 16 << 20 };
-
-static void put_number(struct base_buf *out, const char *name, double value)
-{
-    base_buf_printf(out, ",\"%s\":", name);
-    base_json_f64(out, value);
-}
 
 static void put_name(struct base_buf *out, const struct cli_advised *s, uint32_t algorithm)
 {
@@ -25,21 +20,22 @@ static void put_candidate(struct base_buf *out, const struct cli_advised *s,
     put_name(out, s, c->algorithm);
     base_buf_printf(out, ",\"machines\":%u,\"verdict\":\"%s\",\"measured\":%s", c->machines,
                     advise_verdict_name(c->p.verdict), c->p.measured ? "true" : "false");
-    put_number(out, "seconds", c->seconds);
-    put_number(out, "low_s", c->low_s);
-    put_number(out, "high_s", c->high_s);
-    put_number(out, "iterations", c->p.steps);
-    put_number(out, "iteration_s", c->p.step_s);
-    put_number(out, "cost", c->cost);
-    put_number(out, "low_cost", c->low_cost);
-    put_number(out, "high_cost", c->high_cost);
-    put_number(out, "near_fastest", c->near_fastest);
-    put_number(out, "near_cheapest", c->near_cheapest);
+    cli_json_number(out, "seconds", c->seconds);
+    cli_json_number(out, "low_s", c->low_s);
+    cli_json_number(out, "high_s", c->high_s);
+    cli_json_number(out, "iterations", c->p.steps);
+    cli_json_number(out, "iteration_s", c->p.step_s);
+    cli_json_number(out, "cost", c->cost);
+    cli_json_number(out, "low_cost", c->low_cost);
+    cli_json_number(out, "high_cost", c->high_cost);
+    bool asked = !isnan(s->question->target); /* by a deadline alone all end at it */
+    cli_json_number(out, "near_fastest", asked ? c->near_fastest : (double)NAN);
+    cli_json_number(out, "near_cheapest", asked ? c->near_cheapest : (double)NAN);
     if (isfinite(s->question->deadline_s)) {
-        put_number(out, "in_time", c->in_time);
-        put_number(out, "loss", c->loss);
-        put_number(out, "low_loss", c->low_loss);
-        put_number(out, "high_loss", c->high_loss);
+        cli_json_number(out, "in_time", asked ? c->in_time : (double)NAN);
+        cli_json_number(out, "loss", c->loss);
+        cli_json_number(out, "low_loss", c->low_loss);
+        cli_json_number(out, "high_loss", c->high_loss);
     }
     base_buf_puts(out, "}");
 }
@@ -69,18 +65,18 @@ static void put_path(struct base_buf *out, const struct cli_advised *s, const ch
         base_buf_puts(out, i > 0 ? "," : "");
         put_name(out, s, c->algorithm);
         base_buf_printf(out, ",\"machines\":%u", c->machines);
-        put_number(out, "from_loss", leg->from_loss);
-        put_number(out, "to_loss", leg->to_loss);
-        put_number(out, "seconds", leg->seconds);
-        put_number(out, "cost", leg->cost);
+        cli_json_number(out, "from_loss", leg->from_loss);
+        cli_json_number(out, "to_loss", leg->to_loss);
+        cli_json_number(out, "seconds", leg->seconds);
+        cli_json_number(out, "cost", leg->cost);
         base_buf_puts(out, "}");
     }
     base_buf_puts(out, "]");
-    put_number(out, "seconds", path->seconds);
-    put_number(out, "low_s", path->low_s);
-    put_number(out, "high_s", path->high_s);
-    put_number(out, "cost", path->cost);
-    put_number(out, "gain", path->gain);
+    cli_json_number(out, "seconds", path->seconds);
+    cli_json_number(out, "low_s", path->low_s);
+    cli_json_number(out, "high_s", path->high_s);
+    cli_json_number(out, "cost", path->cost);
+    cli_json_number(out, "gain", path->gain);
     base_buf_puts(out, "}");
 }
 
@@ -94,11 +90,11 @@ static void put_next(struct base_buf *out, const struct cli_advised *s, const ch
     }
     put_name(out, s, next->algorithm);
     base_buf_printf(out, ",\"machines\":%u", next->machines);
-    put_number(out, "from_iteration", next->from);
-    put_number(out, "to_iteration", next->to);
-    put_number(out, "seconds", next->seconds);
-    put_number(out, "machine_s", next->cost);
-    put_number(out, "chance", next->chance);
+    cli_json_number(out, "from_iteration", next->from);
+    cli_json_number(out, "to_iteration", next->to);
+    cli_json_number(out, "seconds", next->seconds);
+    cli_json_number(out, "machine_s", next->cost);
+    cli_json_number(out, "chance", next->chance);
     base_buf_puts(out, "}");
 }
 
@@ -116,17 +112,17 @@ static void put_algorithm(struct base_buf *out, const struct cli_advised *s, uin
     for (uint32_t k = 0; k < a->diverged_count; k++)
         base_buf_printf(out, "%s%u", k > 0 ? "," : "", a->diverged[k]);
     base_buf_puts(out, "]");
-    put_number(out, "lowest", a->curve_count > 0 ? a->lowest : (double)NAN);
-    put_number(out, "best", a->curve_count > 0 ? a->best : (double)NAN);
+    cli_json_number(out, "lowest", a->curve_count > 0 ? a->lowest : (double)NAN);
+    cli_json_number(out, "best", a->curve_count > 0 ? a->best : (double)NAN);
     base_buf_puts(out, ",\"theta\":[");
     for (int k = 0; k < 4; k++) {
         base_buf_puts(out, k > 0 ? "," : "");
         base_json_f64(out, a->model.time.theta[k]);
     }
     base_buf_puts(out, "]");
-    put_number(out, "off_inside", a->off_steps[0]);
-    put_number(out, "off_outside", a->off_steps[1]);
-    put_number(out, "off_ahead", a->off_ahead);
+    cli_json_number(out, "off_inside", a->off_steps[0]);
+    cli_json_number(out, "off_outside", a->off_steps[1]);
+    cli_json_number(out, "off_ahead", a->off_ahead);
     base_buf_puts(out, "}");
 }
 
@@ -151,13 +147,14 @@ int cli_advise_json(const struct cli_context *cx, const struct cli_advised *s)
 
     base_buf_init(&out, env_alloc(cx->env), TEXT_MAX);
     base_buf_puts(&out, "{\"v\":1");
-    put_number(&out, "target", s->question->target);
-    put_number(&out, "deadline_s", s->question->deadline_s);
-    put_number(&out, "size", s->fit->size);
+    cli_json_number(&out, "target", s->question->target);
+    cli_json_number(&out, "deadline_s", s->question->deadline_s);
+    cli_json_number(&out, "size", s->fit->size);
     base_buf_printf(&out, ",\"cost_unit\":\"%s\"",
                     s->question->usd_h > 0 ? "usd" : "machine-hours");
-    put_number(&out, "lowest", s->fit->lowest);
-    put_number(&out, "best", s->fit->best);
+    cli_json_number(&out, "lowest", s->fit->lowest);
+    cli_json_number(&out, "best",
+                    s->fit->best_by == UINT32_MAX && !s->best_given ? (double)NAN : s->fit->best);
     base_buf_printf(&out, ",\"runs\":%zu,\"copies\":%zu,\"same_rows\":%zu", s->runs->count,
                     s->runs->copies, s->runs->same_rows);
     put_answer(&out, s);

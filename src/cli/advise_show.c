@@ -1,6 +1,7 @@
 /* advise_show.c - see advise_show.h: for people. */
 #include "cli/advise_show.h"
 
+#include "base/assert.h"
 #include "base/text.h"
 #include "cli/columns.h"
 #include <math.h>
@@ -8,16 +9,21 @@
 
 enum { TEXT_MAX = 1 << 16, ROWS_MAX = 24 };
 
+static const double WOBBLE_MAX = 0.2; /* of what losses fall */
+static const double FAR_BELOW = 0.1;  /* of what losses fell so far */
+
 const char *cli_advise_cost(const struct advise_question *q, double cost, char *buf, size_t size)
 {
     if (!(cost < 1e12))
         snprintf(buf, size, "-");
     else if (q->usd_h > 0)
         snprintf(buf, size, cost < 0.1 ? "$%.2g" : "$%.2f", cost);
-    else if (cost < 1)
-        snprintf(buf, size, "%.3g machine-seconds", cost * 3600);
-    else
-        snprintf(buf, size, "%.3g machine-hours", cost);
+    else {
+        char number[32];
+        snprintf(number, sizeof number, "%.3g", cost < 1 ? cost * 3600 : cost);
+        snprintf(buf, size, "%s machine-%s%s", number, cost < 1 ? "second" : "hour",
+                 strcmp(number, "1") == 0 ? "" : "s");
+    }
     return buf;
 }
 
@@ -44,9 +50,12 @@ static void put_time(struct base_buf *out, double is, double low, double high)
                     base_format_duration(high, text[2], 32));
 }
 
-static void put_sure(struct base_buf *out, double share)
+static void put_sure(struct base_buf *out, const struct cli_advised *s, double share)
 {
-    base_buf_printf(out, "%.0f%% sure to be within 5%% of the best", fmin(100 * share, 99));
+    if (s->choice->good == 1) /* certainty of a choice between one is no certainty */
+        base_buf_puts(out, "the only candidate");
+    else
+        base_buf_printf(out, "%.0f%% sure to be within 5%% of the best", fmin(100 * share, 99));
 }
 
 static void put_best(struct base_buf *out, const struct cli_advised *s, const char *word,
@@ -62,7 +71,7 @@ static void put_best(struct base_buf *out, const struct cli_advised *s, const ch
     base_buf_printf(out, ", %s; ", cli_advise_cost(s->question, c->cost, cost, sizeof cost));
     if (c->p.measured)
         base_buf_puts(out, "measured; ");
-    put_sure(out, cheap ? c->near_cheapest : c->near_fastest);
+    put_sure(out, s, cheap ? c->near_cheapest : c->near_fastest);
     base_buf_puts(out, "\n");
 }
 
@@ -117,9 +126,9 @@ static void put_next(struct base_buf *out, const struct cli_advised *s)
     if (!s->has_next_fast)
         return;
     base_buf_printf(
-        out, "the run that would help most: %s on %u machine%s, %s to %.0f iterations (%s)\n",
+        out, "the run that would help most: %s on %u machine%s, %s to %.0f iteration%s (%s)\n",
         s->fit->algorithms[n->algorithm].name, n->machines, n->machines == 1 ? "" : "s",
-        n->from > 0 ? "longer," : "new,", n->to,
+        n->from > 0 ? "longer," : "new,", n->to, n->to > 1 ? "s" : "",
         base_format_duration(n->seconds, time, sizeof time));
 }
 
@@ -130,9 +139,18 @@ static void put_question(struct base_buf *out, const struct cli_advised *s)
     if (isnan(q->target))
         return;
     base_buf_printf(out, "to loss %.6g", q->target);
-    if (!isnan(s->within))
-        base_buf_printf(out, " (within %g%% of the best, about %.6g)", 100 * s->within,
-                        s->fit->best);
+    if (!isnan(s->within)) {
+        base_buf_printf(out, " (within %g%% of the best, ", 100 * s->within);
+        if (s->best_given)
+            base_buf_printf(out, "%.6g)", s->fit->best);
+        else
+            base_buf_printf(out, "about %.6g: %.6g to %.6g, estimated from %s)", s->fit->best,
+                            s->fit->algorithms[s->fit->best_by].best_low,
+                            s->fit->algorithms[s->fit->best_by].best_high,
+                            s->fit->algorithms[s->fit->best_by].name);
+    }
+    if (q->target < s->fit->lowest)
+        base_buf_printf(out, "; no run has got there: the lowest measured is %.6g", s->fit->lowest);
     base_buf_puts(out, "\n");
 }
 
@@ -149,36 +167,61 @@ static bool is_shown(const struct cli_advised *s, uint32_t i, uint32_t good)
            (m & (m - 1)) == 0;
 }
 
+/* What a row is the best in: all that was asked. */
+static void put_mark(struct cli_columns *table, enum cli_style style, const struct cli_advised *s,
+                     uint32_t i)
+{
+    const struct advise_choice *ch = s->choice;
+    const char *const words[] = {
+        i == ch->fastest ? "fastest" : NULL,
+        i == ch->cheapest ? "cheapest" : NULL,
+        i != ch->by_deadline         ? NULL
+        : isnan(s->question->target) ? "lowest loss"
+                                     : "cheapest by then",
+        ch->candidates[i].p.measured ? "measured" : NULL,
+    };
+    char text[64] = "";
+
+    for (size_t k = 0; k < BASE_COUNT(words); k++)
+        if (words[k] != NULL)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+                     text[0] != 0 ? ", " : "", words[k]);
+    cli_columns_cell(table, style, "%s", text);
+}
+
+/* Times to the loss; where there is none, losses by the deadline. */
 static int print_table(const struct cli_context *cx, const struct cli_advised *s)
 {
     const struct advise_choice *ch = s->choice;
+    bool losses = isnan(s->question->target);
     struct cli_columns table;
-    char a[32], b[32], c[32], cost[48];
+    char text[32], cost[48];
 
     cli_columns_init(&table, cx, "lrrrrrl");
-    static const char *const HEAD[] = {"ALGORITHM", "MACHINES", "TIME", "5%",
-                                       "95%",       "COST",     "BEST"};
-    for (size_t i = 0; i < 7; i++)
-        cli_columns_cell(&table, CLI_DIM, "%s", HEAD[i]);
+    const char *const head[] = {"ALGORITHM", "MACHINES", losses ? "LOSS" : "TIME", "5%", "95%",
+                                "COST",      "BEST"};
+    for (size_t i = 0; i < BASE_COUNT(head); i++)
+        cli_columns_cell(&table, CLI_DIM, "%s", head[i]);
     for (uint32_t i = 0; i < ch->count; i++) {
         const struct advise_candidate *k = &ch->candidates[i];
-        bool best = i == ch->fastest || i == ch->cheapest;
+        bool best = i == ch->fastest || i == ch->cheapest || i == ch->by_deadline;
         enum cli_style style = best ? CLI_BOLD : CLI_PLAIN;
+        const double shown[] = {losses ? k->loss : k->seconds, losses ? k->low_loss : k->low_s,
+                                losses ? k->high_loss : k->high_s};
         if (!is_shown(s, i, ch->good))
             continue;
         cli_columns_cell(&table, style, "%s", name_of(s, k));
         cli_columns_cell(&table, style, "%u", k->machines);
-        cli_columns_cell(&table, style, "%s", base_format_duration(k->seconds, a, sizeof a));
-        cli_columns_cell(&table, style, "%s", base_format_duration(k->low_s, b, sizeof b));
-        cli_columns_cell(&table, style, "%s", base_format_duration(k->high_s, c, sizeof c));
+        for (size_t n = 0; n < BASE_COUNT(shown); n++) {
+            if (losses)
+                snprintf(text, sizeof text, "%.6g", shown[n]);
+            else
+                base_format_duration(shown[n], text, sizeof text);
+            cli_columns_cell(&table, style, "%s", text);
+        }
         cli_columns_cell(&table, style, "%s",
                          cli_advise_cost(s->question, k->cost, cost, sizeof cost));
-        cli_columns_cell(&table, style, "%s%s%s",
-                         i == ch->fastest    ? "fastest"
-                         : i == ch->cheapest ? "cheapest"
-                                             : "",
-                         i == ch->fastest && i == ch->cheapest ? ", cheapest" : "",
-                         k->p.measured ? (best ? ", measured" : "measured") : "");
+        put_mark(&table, style, s, i);
     }
     int rc = cli_columns_print(&table);
     cli_columns_fini(&table);
@@ -233,6 +276,51 @@ static void warn_algorithm(const struct cli_context *cx, const struct cli_advise
                  a->name);
 }
 
+/* How far losses lie above the lowest before them, of all that they fall: 0 when they only fall. */
+static double wobble(const struct advise_run *run)
+{
+    double lowest = (double)INFINITY, first = (double)NAN, sum = 0;
+
+    for (size_t i = 0; i < run->count; i++) {
+        double loss = run->points[i].loss;
+        if (!isfinite(loss))
+            continue;
+        first = isnan(first) ? loss : first;
+        lowest = fmin(lowest, loss);
+        sum += loss - lowest;
+    }
+    return run->losses > 0 && first > lowest ? sum / (double)run->losses / (first - lowest) : 0;
+}
+
+static void warn_losses(const struct cli_context *cx, const struct cli_advised *s)
+{
+    const struct advise_runs *r = s->runs;
+    const struct advise_fit *fit = s->fit;
+    size_t wild = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        wild += !r->runs[i].copy && !r->runs[i].diverged && wobble(&r->runs[i]) > WOBBLE_MAX;
+    if (wild > 0)
+        base_log(&cx->log, BASE_LOG_WARN,
+                 "the losses of %zu run%s go up and down: a loss counts as reached when it is seen "
+                 "once, and how sure this is does not include it; smaller steps may converge",
+                 wild, wild == 1 ? "" : "s");
+    if (!isnan(s->within) && !s->best_given &&
+        fit->lowest - fit->best > FAR_BELOW * (fit->first - fit->lowest))
+        base_log(
+            &cx->log, BASE_LOG_WARN,
+            "the best loss is estimated at %.6g, far below the lowest measured, %.6g: a longer "
+            "run of %s would say, or --best",
+            fit->best, fit->lowest, fit->algorithms[fit->best_by].name);
+    for (uint32_t i = 0; i < fit->algorithm_count; i++)
+        if (fit->algorithms[i].curve_count > 0 &&
+            fit->algorithms[i].most_points < ADVISE_EVIDENCE_POINTS)
+            base_log(&cx->log, BASE_LOG_WARN,
+                     "%s has no run with %d losses each lower than all before: nothing is said "
+                     "about it beyond what was measured",
+                     fit->algorithms[i].name, ADVISE_EVIDENCE_POINTS);
+}
+
 void cli_advise_warn(const struct cli_context *cx, const struct cli_advised *s)
 {
     const struct advise_runs *r = s->runs;
@@ -252,12 +340,16 @@ void cli_advise_warn(const struct cli_context *cx, const struct cli_advised *s)
                  "some runs state a size and some do not: those count as size 1");
     for (uint32_t i = 0; i < s->fit->algorithm_count; i++)
         warn_algorithm(cx, s, i);
+    warn_losses(cx, s);
     if (s->fit->size != s->fit->size_curves)
         base_log(
             log, BASE_LOG_WARN,
             "for data of size %.6g, iterations are taken to be as many as at %.6g, where losses "
-            "were measured",
-            s->fit->size, s->fit->size_curves);
+            "were measured%s",
+            s->fit->size, s->fit->size_curves,
+            s->fit->sizes > 1 ? ""
+                              : "; no other size was measured, so how times grow with it is a "
+                                "guess: a run of a few iterations at that size would help");
     for (uint32_t i = 0; i < s->choice->count; i++)
         far += s->choice->candidates[i].p.verdict == ADVISE_TOO_FAR;
     if (far > 0)

@@ -16,8 +16,7 @@ struct cli_advised {
     bool has_next_fast, has_next_cheap;
     double within; /* what target was made of; NAN: it was given */
     bool within_default;
-    const char *command; /* that repeats this */
-    const char *version;
+    bool best_given; /* --best: not estimated */
 };
 
 /* Both return what cli_print returns. */
@@ -26,10 +25,17 @@ int cli_advise_json(const struct cli_context *cx, const struct cli_advised *show
 /* What the data said about itself, to stderr. */
 void cli_advise_warn(const struct cli_context *cx, const struct cli_advised *shown);
 
-int cli_advise_plan_text(const struct cli_context *cx, const struct advise_plan_problem *problem,
-                         const struct advise_plan *plan);
-int cli_advise_plan_json(const struct cli_context *cx, const struct advise_plan_problem *problem,
-                         const struct advise_plan *plan);
+/* What a plan of runs is asked for. */
+struct cli_advise_ask {
+    const struct advise_runs *runs;
+    const struct advise_fit *fit; /* NULL: nothing was measured */
+    const uint32_t *machines;     /* rising, at least one */
+    size_t machine_count;
+    double start_s, usd_h, budget; /* machine-seconds, or dollars where usd_h is above 0 */
+    const char *data;              /* for `shoal train`; NULL: no lines for a shell */
+};
+/* Plans and prints. Returns the exit status. */
+int cli_advise_plan(struct cli_context *cx, const struct cli_advise_ask *ask);
 
 /* "$1.20" or "0.33 machine-hours". Returns buf. */
 const char *cli_advise_cost(const struct advise_question *question, double cost, char *buf,

@@ -18,12 +18,9 @@
 enum { PAGE_MAX = 2 << 20, COMMAND_MAX = 1 << 14 };
 
 static const double WITHIN_DEFAULT = 0.01;
-/* What is believed of an iteration before anything was measured: 1 s of work to share out, little
- * that is not shared, and costs of talking that grow with machines. */
-static const double THETA_DEFAULT[4] = {0.02, 1, 0.01, 0.002};
 
 struct values {
-    const char *target, *within, *deadline, *machines, *size, *best, *save, *report;
+    const char *target, *within, *deadline, *machines, *size, *best, *data, *save, *report;
     double price, start_s, change_s, budget;
     uint64_t seed;
     bool plan;
@@ -184,117 +181,25 @@ static shoal_status fit(struct work *w, shoal_err *err)
                       w->v->size);
     if (st == SHOAL_OK)
         st = advise_fit_new(env_alloc(w->cx->env), &w->runs, &opts, &w->fit, err);
-    if (st != SHOAL_OK || isnan(w->shown.within))
+    if (st == SHOAL_OK && opts.best > w->fit->lowest)
+        st = base_err(err, SHOAL_E_INVAL,
+                      "--best: %.6g is above the lowest loss that was measured, %.6g", opts.best,
+                      w->fit->lowest);
+    if (st == SHOAL_OK && !w->v->plan)
+        st = advise_fit_enough(w->fit, w->v->target == NULL && isnan(opts.best), err);
+    if (st != SHOAL_OK || isnan(w->shown.within) || w->v->plan)
         return st;
     w->question.target = w->fit->best + w->shown.within * fabs(w->fit->best);
+    if (w->v->best == NULL) {
+        const struct advise_algorithm *by = &w->fit->algorithms[w->fit->best_by];
+        w->question.lower = w->fit->best - by->best_low;
+        w->question.higher = by->best_high - w->fit->best;
+    }
     if (w->question.target > w->fit->best)
         return SHOAL_OK;
     base_err(err, SHOAL_E_IMPOSSIBLE, "--within means nothing where the best loss is 0");
     base_err_hint(err, "name the loss with --target");
     return SHOAL_E_IMPOSSIBLE;
-}
-
-/* ---- the plan ---- */
-
-static void plan_machines(const struct work *w, struct advise_plan_problem *p, uint32_t *counts,
-                          uint32_t *want)
-{
-    size_t n = 0, m = 0, all = w->question.machine_count;
-    uint32_t last = w->machines[all - 1];
-
-    for (size_t i = 0; i < all; i++) {
-        uint32_t c = w->machines[i];
-        bool keep = i == 0 || i + 1 == all || (c & (c - 1)) == 0;
-        if (keep && n < 12)
-            counts[n++] = c;
-        if (keep && m < ADVISE_PLAN_WANT_MAX)
-            want[m++] = c;
-    }
-    (void)last;
-    p->machines = counts;
-    p->machine_count = n;
-    p->want = want;
-    p->want_count = m;
-}
-
-static size_t plan_made(const struct work *w, const struct advise_plan_algorithm *algorithms,
-                        size_t algorithm_count, struct advise_plan_made *made)
-{
-    size_t n = 0;
-    double largest = 0;
-
-    (void)algorithms;
-    for (size_t i = 0; i < w->runs.count; i++)
-        largest = fmax(largest, w->runs.runs[i].size);
-    for (size_t i = 0; i < w->runs.count && n < ADVISE_PLAN_RUNS_MAX; i++) {
-        const struct advise_run *r = &w->runs.runs[i];
-        if (r->copy || r->count == 0 || r->algorithm >= algorithm_count ||
-            !(r->points[r->count - 1].iteration >= 1))
-            continue;
-        made[n++] = (struct advise_plan_made){.algorithm = r->algorithm,
-                                              .machines = r->machines,
-                                              .fraction = r->size / largest,
-                                              .iterations = r->points[r->count - 1].iteration};
-    }
-    return n;
-}
-
-static size_t plan_algorithms(const struct work *w, struct advise_plan_algorithm *out)
-{
-    if (w->fit == NULL) {
-        out[0] = (struct advise_plan_algorithm){.name = "job"};
-        memcpy(out[0].theta, THETA_DEFAULT, sizeof THETA_DEFAULT);
-        return 1;
-    }
-    size_t n = 0;
-    for (uint32_t i = 0; i < w->fit->algorithm_count && n < ADVISE_PLAN_ALGORITHMS_MAX; i++) {
-        const double *theta = w->fit->algorithms[i].model.time.theta;
-        double sum = theta[0] + theta[1] + theta[2] + theta[3];
-        out[n] = (struct advise_plan_algorithm){.name = w->fit->algorithms[i].name};
-        memcpy(out[n].theta, sum > 0 ? theta : THETA_DEFAULT, sizeof THETA_DEFAULT);
-        n++;
-    }
-    return n;
-}
-
-static int plan(struct work *w)
-{
-    static const double FRACTIONS[] = {0.125, 0.25, 0.5, 1};
-    static const uint32_t ITERATIONS[] = {10, 30};
-    struct advise_plan_algorithm algorithms[ADVISE_PLAN_ALGORITHMS_MAX];
-    struct advise_plan_made made[ADVISE_PLAN_RUNS_MAX];
-    uint32_t counts[ADVISE_PLAN_MACHINES_MAX], want[ADVISE_PLAN_WANT_MAX];
-    struct advise_plan_problem p = {.algorithms = algorithms,
-                                    .fractions = FRACTIONS,
-                                    .fraction_count = BASE_COUNT(FRACTIONS),
-                                    .iterations = ITERATIONS,
-                                    .iteration_count = BASE_COUNT(ITERATIONS),
-                                    .start_s = w->v->start_s,
-                                    .price = w->v->price / 3600,
-                                    .budget = w->v->budget,
-                                    .made = made};
-    shoal_err err = SHOAL_ERR_INIT;
-    struct advise_plan *out = base_calloc(env_alloc(w->cx->env), 1, sizeof *out);
-    int rc;
-
-    if (out == NULL)
-        return cli_fail(w->cx, base_err_nomem(&err, "planning runs"), &err);
-    p.algorithm_count = plan_algorithms(w, algorithms);
-    plan_machines(w, &p, counts, want);
-    p.made_count = plan_made(w, algorithms, p.algorithm_count, made);
-    shoal_status st = advise_plan(env_alloc(w->cx->env), &p, out, &err);
-    if (st != SHOAL_OK)
-        rc = cli_fail(w->cx, st, &err);
-    else if (w->cx->json)
-        rc = cli_advise_plan_json(w->cx, &p, out);
-    else
-        rc = cli_advise_plan_text(w->cx, &p, out);
-    if (rc == 0 && w->fit == NULL && cli_flush(w->cx))
-        base_log(&w->cx->log, BASE_LOG_INFO,
-                 "nothing was measured yet: times are those of an iteration of 1 s on one machine; "
-                 "ask again once some of these runs are made");
-    base_free(env_alloc(w->cx->env), out);
-    return rc;
 }
 
 /* ---- files ---- */
@@ -340,6 +245,7 @@ static shoal_status write_page(struct work *w, shoal_err *err)
         .question = &w->question,
         .choice = &w->choice,
         .within = w->shown.within,
+        .next = w->shown.has_next_fast ? &w->shown.next_fast : NULL,
         .command =
             base_buf_status(&w->command) == SHOAL_OK && w->command.size > 0 ? w->command.data : "",
         .version = SHOAL_VERSION};
@@ -367,6 +273,7 @@ static int answer(struct work *w, shoal_err *err)
     s->fit = w->fit;
     s->question = &w->question;
     s->choice = &w->choice;
+    s->best_given = w->v->best != NULL;
     if (st == SHOAL_OK && !isnan(w->question.target)) {
         s->has_next_fast = advise_next(w->fit, &w->question, &w->choice, false, &s->next_fast);
         s->has_next_cheap = advise_next(w->fit, &w->question, &w->choice, true, &s->next_cheap);
@@ -389,6 +296,20 @@ static int answer(struct work *w, shoal_err *err)
     return 0;
 }
 
+static int plan(struct work *w)
+{
+    struct cli_advise_ask ask = {.runs = &w->runs,
+                                 .fit = w->fit,
+                                 .machines = w->machines,
+                                 .machine_count = w->question.machine_count,
+                                 .start_s = w->v->start_s,
+                                 .usd_h = w->v->price,
+                                 .budget = w->v->budget,
+                                 .data = w->v->data};
+
+    return cli_advise_plan(w->cx, &ask);
+}
+
 static shoal_status check_call(struct work *w, const char *const *args, size_t count,
                                shoal_err *err)
 {
@@ -405,6 +326,9 @@ static shoal_status check_call(struct work *w, const char *const *args, size_t c
                       "with --price");
     else if (v->plan && (v->save != NULL || v->report != NULL))
         st = base_err(err, SHOAL_E_INVAL, "--plan writes no --save and no --report");
+    else if (!v->plan && (v->data != NULL || v->budget > 0))
+        st =
+            base_err(err, SHOAL_E_INVAL, "--%s is for --plan", v->data != NULL ? "data" : "budget");
     if (st == SHOAL_OK)
         st = cli_output_check(w->cx, v->save, args, count, err);
     if (st == SHOAL_OK)
@@ -480,7 +404,7 @@ static const struct base_opt rows[] = {
      .meta = "USD",
      .fallback = "0",
      .max = 1e6,
-     .help = "of one machine for an hour; 0: costs are machine-hours",
+     .help = "of one machine for an hour; 0: costs are machine-seconds or machine-hours",
      .offset = offsetof(struct values, price)},
     {.name = "start",
      .type = BASE_OPT_DURATION,
@@ -517,6 +441,12 @@ static const struct base_opt rows[] = {
      .max = 1e12,
      .help = "for --plan: machine-seconds, or dollars with --price",
      .offset = offsetof(struct values, budget)},
+    {.name = "data",
+     .type = BASE_OPT_STR,
+     .meta = "FILE",
+     .complete = "file",
+     .help = "for --plan: what the runs trained on, to print 'shoal train' lines for new ones",
+     .offset = offsetof(struct values, data)},
     {.name = "save",
      .type = BASE_OPT_STR,
      .meta = "FILE",
@@ -540,7 +470,7 @@ static const struct base_opt rows[] = {
 
 const struct cli_command cli_cmd_advise = {
     .name = "advise",
-    .usage = "[options] RUNS...",
+    .usage = "[options] [RUNS...]",
     .summary = "Say which algorithm on how many machines is fastest and cheapest, from short runs.",
     .description =
         "RUNS are what 'shoal train --json' printed, or CSV files: '#shoal-runs v1', then a header "
@@ -554,10 +484,13 @@ const struct cli_command cli_cmd_advise = {
         "where they save more than 3 %; and the one run that would help most.\n\n"
         "Lower losses are better, of any sign. A run diverged when a loss is not finite or it ends "
         "above its start: such counts are never advised. Copies of a run count once. Nothing is "
-        "said about machine counts more than 16 times those measured, about other counts when "
-        "one was measured, nor about losses that no run comes near.\n\n"
-        "--plan chooses runs that make the time of an iteration surest for what they cost; "
-        "without RUNS it plans from nothing.",
+        "said about machine counts or sizes more than 16 times those measured, about other counts "
+        "when one was measured, nor about losses that no run comes near. The least evidence for "
+        "any advice is a run with 3 losses each lower than all before; for --within and a "
+        "--deadline alone 5, or 3 that hardly fall any more.\n\n"
+        "--plan chooses runs that make the time of an iteration surest for what they cost, until "
+        "it is known to within 5 %; without RUNS it plans from nothing. With --data and RUNS that "
+        "'shoal train --json' printed it gives the lines for a shell that make them.",
     .example = "advise runs.csv --within 1% --machines 1-64 --price 0.5",
     .opts = rows,
     .opt_count = BASE_COUNT(rows),

@@ -5,6 +5,7 @@
 #include "base/event.h"
 #include "cli/apps.h"
 #include "cli/columns.h"
+#include "cli/json.h"
 #include "train/options.h"
 #include <math.h>
 #include <stdlib.h>
@@ -12,22 +13,13 @@
 
 enum { TEXT_MAX = 1 << 20 };
 
-static void put_string(struct base_buf *out, const char *before, const char *value)
-{
-    base_buf_puts(out, before);
-    if (value == NULL)
-        base_buf_puts(out, "null");
-    else
-        base_buf_json_string(out, value);
-}
-
 static void put_app(struct base_buf *out, const shoal_app *app)
 {
-    put_string(out, "\"name\":", app->name);
-    put_string(out, ",\"summary\":", app->summary);
-    put_string(out, ",\"data\":", app->data);
-    put_string(out, ",\"objective\":", app->objective);
-    put_string(out, ",\"units\":", app->units);
+    cli_json_string(out, "\"name\":", app->name);
+    cli_json_string(out, ",\"summary\":", app->summary);
+    cli_json_string(out, ",\"data\":", app->data);
+    cli_json_string(out, ",\"objective\":", app->objective);
+    cli_json_string(out, ",\"units\":", app->units);
     if (app->staleness == SHOAL_STALENESS_PLANNED)
         base_buf_puts(out, ",\"staleness\":null");
     else
@@ -108,7 +100,7 @@ static void put_choices(struct base_buf *out, const shoal_opt *opt)
 {
     base_buf_puts(out, ",\"choices\":[");
     for (size_t i = 0; opt->choices[i] != NULL; i++)
-        put_string(out, i == 0 ? "" : ",", opt->choices[i]);
+        cli_json_string(out, i == 0 ? "" : ",", opt->choices[i]);
     base_buf_puts(out, "]");
 }
 
@@ -124,10 +116,10 @@ static int show_json(const struct cli_context *cx, const shoal_app *app)
     base_buf_puts(&buf, ",\"options\":[");
     for (size_t i = 0; i < app->opt_count; i++) {
         const shoal_opt *opt = &app->opts[i];
-        put_string(&buf, i == 0 ? "{\"key\":" : ",{\"key\":", opt->name);
-        put_string(&buf, ",\"type\":", TYPES[opt->type]);
-        put_string(&buf, ",\"default\":", default_text(opt));
-        put_string(&buf, ",\"help\":", opt->help);
+        cli_json_string(&buf, i == 0 ? "{\"key\":" : ",{\"key\":", opt->name);
+        cli_json_string(&buf, ",\"type\":", TYPES[opt->type]);
+        cli_json_string(&buf, ",\"default\":", default_text(opt));
+        cli_json_string(&buf, ",\"help\":", opt->help);
         if (opt->type == SHOAL_OPT_CHOICE)
             put_choices(&buf, opt);
         if (has_range(opt))

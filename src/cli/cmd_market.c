@@ -7,11 +7,12 @@
 #include "cli/market_work.h"
 #include "cli/output.h"
 #include "cli/repeat.h"
+#include "market/folder.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-enum { PAGE_MAX = 4 << 20 };
+enum { PAGE_MAX = 4 << 20, CELL_LEAST_S = 60 };
 
 static bool to_stdout(const struct cli_market *w)
 {
@@ -96,18 +97,48 @@ static shoal_status write_report(struct cli_market *w, const char *const *args, 
     return st;
 }
 
-/* What is written must not be what is read. */
-static shoal_status check_output(const struct cli_market *w, const char *const *args,
-                                 size_t arg_count, shoal_err *err)
+struct guarded { /* what must not be written over what */
+    const struct cli_context *cx;
+    const char *path;
+};
+
+static shoal_status is_not_it(void *ctx, const char *path, bool inside, shoal_err *err)
+{
+    const struct guarded *g = ctx;
+
+    (void)inside;
+    return cli_output_check(g->cx, g->path, &path, 1, err);
+}
+
+/* Neither one of the inputs nor a file in a folder among them. */
+static shoal_status check_output(const struct cli_market *w, const char *const *inputs,
+                                 size_t count, shoal_err *err)
+{
+    struct guarded g = {w->cx, w->v->report};
+    shoal_status st = cli_output_check(w->cx, w->v->report, inputs, count, err);
+
+    for (size_t i = 0; i < count && st == SHOAL_OK && w->v->report != NULL && !to_stdout(w); i++)
+        if (inputs[i] != NULL)
+            st = market_folder_each(w->cx->env, inputs[i], is_not_it, &g, err);
+    return st;
+}
+
+/* What can be said before anything is read: also that nothing is written over it. */
+static shoal_status check_call(const struct cli_market *w, const char *const *args,
+                               size_t arg_count, shoal_err *err)
 {
     const char *others[] = {w->v->model, w->v->jobs, w->v->availability};
 
+    if (w->v->cell_s > 0 && w->v->cell_s < CELL_LEAST_S)
+        return base_err(err, SHOAL_E_INVAL, "--bound-cell: expected 0 or at least a minute");
+    if (w->v->jobs != NULL && w->v->work != NULL)
+        return base_err(err, SHOAL_E_INVAL,
+                        "the work comes from --work or from the fleet of --jobs, not from both");
     if (to_stdout(w) && w->cx->json)
         return base_err(err, SHOAL_E_INVAL,
                         "--report -: standard output has the JSON already; use a file");
-    shoal_status st = cli_output_check(w->cx, w->v->report, args, arg_count, err);
-    return st == SHOAL_OK ? cli_output_check(w->cx, w->v->report, others, BASE_COUNT(others), err)
-                          : st;
+    shoal_status st = check_output(w, args, arg_count, err);
+    return st == SHOAL_OK ? check_output(w, others, BASE_COUNT(others), err) : st;
 }
 
 static int show(struct cli_market *w)
@@ -139,7 +170,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     w->v = values;
     market_speeds_init(&w->speeds, env_alloc(cx->env));
     base_buf_init(&w->words, env_alloc(cx->env), 1 << 16);
-    shoal_status st = check_output(w, args, arg_count, &err);
+    shoal_status st = check_call(w, args, arg_count, &err);
     if (st == SHOAL_OK)
         st = cli_market_choose(w, &err);
     if (st == SHOAL_OK)
@@ -205,7 +236,7 @@ static const struct base_opt rows[] = {
     {.name = "budget",
      .type = BASE_OPT_F64,
      .meta = "USD",
-     .min = 0,
+     .min = 0.01,
      .max = 1e12,
      .help = "stop when so much is spent",
      .offset = AT(budget)},
@@ -247,6 +278,10 @@ static const struct base_opt rows[] = {
      .meta = "NAMES",
      .help = "zones to choose from",
      .offset = AT(zones)},
+    {.name = "bare",
+     .type = BASE_OPT_FLAG,
+     .help = "also offers whose price is that of accelerators without their host",
+     .offset = AT(bare)},
     {.name = "availability",
      .type = BASE_OPT_STR,
      .meta = "PATH",
@@ -340,7 +375,7 @@ static const struct base_opt rows[] = {
      .min = 0,
      .max = 1e6,
      .help = "changes of a price closer together than this are seen as one by the bound: faster, "
-             "lower; 0: exact",
+             "lower; at least a minute, or 0: exact",
      .offset = AT(cell_s)},
     {.name = "format",
      .type = BASE_OPT_CHOICE,
@@ -389,22 +424,21 @@ const struct cli_command cli_cmd_market = {
     .summary = "Find where and when to buy instances for work that can move.",
     .description =
         "Replays a history of prices: work that checkpoints itself runs on one offer (a kind of "
-        "instance in one zone, at the spot price or on demand) until its strategy, an interruption "
-        "or its deadline moves it. Strategies see the present and the past only. What moving costs "
-        "is counted: the checkpoint, its transfer and egress, the start-up, and the steps that an "
-        "interruption loses.\n\n"
+        "instance in one zone, at the spot price or on demand) until its strategy, an "
+        "interruption or its deadline moves it. Strategies see the present and the past only. "
+        "What moving costs is counted: the checkpoint, its transfer and egress, the start-up, and "
+        "the steps that an interruption loses.\n\n"
         "PRICES are files or folders: Shoal's CSV, the output of 'aws ec2 "
         "describe-spot-price-history', change logs of cross-cloud catalogues, series of changes, "
-        "tables of dates. The first mistake stops with file, line and column; what is settled by a "
-        "rule (a price of zero, the same instant twice, times that go backwards) is counted and "
+        "tables of dates. The first mistake stops with file, line and column; what is settled by "
+        "a rule (a price of zero, the same instant twice, times that go backwards) is counted and "
         "said once. Prices in another currency need --rate.\n\n"
-        "The bound is what the work would have cost somebody who knew all prices and interruptions "
-        "beforehand: no plan can cost less. It leaves budgets and limits out, which only make "
-        "plans "
-        "dearer.\n\n"
+        "The bound is what the work would have cost somebody who knew all prices and "
+        "interruptions beforehand: no plan can cost less. It leaves budgets and limits out, which "
+        "only make plans dearer.\n\n"
         "Columns: AGAINST STATIC compares with staying where it was cheapest at the start; FINISH "
-        "is when the last job is done; ON DEMAND is the share of running time there; MISSED counts "
-        "deadlines.",
+        "is when the last job is done; ON DEMAND is the share of running time there; MISSED "
+        "counts deadlines.",
     .example = "market prices.csv --kinds p3.2xlarge --work 20d --deadline 25d",
     .opts = rows,
     .opt_count = BASE_COUNT(rows),

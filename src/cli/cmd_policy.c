@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/event.h"
 #include "cli/columns.h"
+#include "cli/json.h"
 #include "sched/plan.h"
 #include <stddef.h>
 #include <string.h>
@@ -27,19 +28,10 @@ static void put_bool(struct base_buf *out, const char *key, bool value)
     base_buf_printf(out, ",\"%s\":%s", key, value ? "true" : "false");
 }
 
-static void put_string(struct base_buf *out, const char *before, const char *value)
-{
-    base_buf_puts(out, before);
-    if (value == NULL)
-        base_buf_puts(out, "null");
-    else
-        base_buf_json_string(out, value);
-}
-
 static void put_promises(struct base_buf *out, const struct sched_policy *policy)
 {
-    put_string(out, "\"name\":", policy->name);
-    put_string(out, ",\"summary\":", policy->summary);
+    cli_json_string(out, "\"name\":", policy->name);
+    cli_json_string(out, ",\"summary\":", policy->summary);
     put_bool(out, "preempts", policy->preempts);
     put_bool(out, "work_conserving", policy->work_conserving);
     put_bool(out, "starvation_free", policy->starvation_free);
@@ -63,10 +55,10 @@ static const char *default_text(const struct base_opt *row)
 
 static void put_knob(struct base_buf *out, const struct base_opt *row, bool common, bool first)
 {
-    put_string(out, first ? "{\"key\":" : ",{\"key\":", row->name);
-    put_string(out, ",\"type\":", type_name(row->type));
-    put_string(out, ",\"default\":", default_text(row));
-    put_string(out, ",\"help\":", row->help);
+    cli_json_string(out, first ? "{\"key\":" : ",{\"key\":", row->name);
+    cli_json_string(out, ",\"type\":", type_name(row->type));
+    cli_json_string(out, ",\"default\":", default_text(row));
+    cli_json_string(out, ",\"help\":", row->help);
     put_bool(out, "common", common);
     if (row->min != 0 || row->max != 0) {
         base_buf_puts(out, ",\"min\":");
@@ -77,7 +69,7 @@ static void put_knob(struct base_buf *out, const struct base_opt *row, bool comm
     if (row->type == BASE_OPT_CHOICE) {
         base_buf_puts(out, ",\"choices\":[");
         for (size_t i = 0; row->choices[i] != NULL; i++)
-            put_string(out, i == 0 ? "" : ",", row->choices[i]);
+            cli_json_string(out, i == 0 ? "" : ",", row->choices[i]);
         base_buf_puts(out, "]");
     }
     base_buf_puts(out, "}");
@@ -153,8 +145,8 @@ static int print_show_json(const struct cli_context *cx, const struct sched_poli
     base_buf_init(&buf, env_alloc(cx->env), TEXT_MAX);
     base_buf_puts(&buf, "{\"v\":1,");
     put_promises(&buf, policy);
-    put_string(&buf, ",\"optimises\":", policy->optimises);
-    put_string(&buf, ",\"paper\":", policy->paper);
+    cli_json_string(&buf, ",\"optimises\":", policy->optimises);
+    cli_json_string(&buf, ",\"paper\":", policy->paper);
     base_buf_puts(&buf, ",\"knobs\":[");
     for (size_t i = 0; i < policy->opt_count; i++)
         put_knob(&buf, &policy->opts[i], false, i == 0);

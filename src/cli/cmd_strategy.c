@@ -1,9 +1,10 @@
-/* cmd_strategy.c - `shoal strategy list`: the strategies of `shoal market` and their knobs, for people
- * and for programs. */
+/* cmd_strategy.c - `shoal strategy list`: the strategies of `shoal market` and their knobs, for
+ * people and for programs. */
 #include "cli/cli.h"
 
 #include "base/assert.h"
 #include "cli/columns.h"
+#include "cli/json.h"
 #include "market/strategy.h"
 #include <stddef.h>
 
@@ -20,15 +21,6 @@ static const struct base_opt rows[] = {
      .offset = offsetof(struct values, names)},
 };
 
-static void put_string(struct base_buf *out, const char *before, const char *value)
-{
-    base_buf_puts(out, before);
-    if (value == NULL)
-        base_buf_puts(out, "null");
-    else
-        base_buf_json_string(out, value);
-}
-
 /* The default as somebody would write it: flags have one too. */
 static const char *default_text(const struct base_opt *row)
 {
@@ -43,15 +35,15 @@ static int print_json(const struct cli_context *cx, const struct market_strategy
     base_buf_init(&out, env_alloc(cx->env), TEXT_MAX);
     base_buf_puts(&out, "{\"v\":1,\"strategies\":[");
     for (size_t i = 0; i < count; i++) {
-        put_string(&out, i > 0 ? ",{\"name\":" : "{\"name\":", all[i]->name);
-        put_string(&out, ",\"summary\":", all[i]->summary);
-        put_string(&out, ",\"paper\":", all[i]->paper);
+        cli_json_string(&out, i > 0 ? ",{\"name\":" : "{\"name\":", all[i]->name);
+        cli_json_string(&out, ",\"summary\":", all[i]->summary);
+        cli_json_string(&out, ",\"paper\":", all[i]->paper);
         base_buf_puts(&out, ",\"knobs\":[");
         for (size_t k = 0; k < all[i]->opt_count; k++) {
             const struct base_opt *row = &all[i]->opts[k];
-            put_string(&out, k > 0 ? ",{\"key\":" : "{\"key\":", row->name);
-            put_string(&out, ",\"default\":", default_text(row));
-            put_string(&out, ",\"help\":", row->help);
+            cli_json_string(&out, k > 0 ? ",{\"key\":" : "{\"key\":", row->name);
+            cli_json_string(&out, ",\"default\":", default_text(row));
+            cli_json_string(&out, ",\"help\":", row->help);
             base_buf_puts(&out, "}");
         }
         base_buf_puts(&out, "]}");

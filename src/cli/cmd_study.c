@@ -1,5 +1,5 @@
-/* cmd_study.c - `shoal study`: what is wrong with a cluster, from the trace of its jobs, and what to do
- * about it. */
+/* cmd_study.c - `shoal study`: what is wrong with a cluster, from the trace of its jobs, and what
+ * to do about it. */
 #include "cli/cli.h"
 
 #include "base/assert.h"
@@ -18,6 +18,8 @@
 
 enum { TEXT_MAX = 64 << 20, SPEC_MAX = 16 << 20 };
 
+static const double DEMAND_FAR = 1.5; /* times the GPUs there are */
+
 struct values {
     const char *cluster, *quotas, *profiles, *report;
     uint32_t format, failures;
@@ -33,6 +35,7 @@ struct work {
     struct base_buf spec; /* of the cluster */
     struct sim_trace *trace;
     struct study *study;
+    bool written; /* the report */
     atomic_uint_fast64_t done;
 };
 
@@ -53,8 +56,31 @@ static shoal_status check_outputs(const struct work *w, const char *const *args,
         return base_err(err, SHOAL_E_INVAL,
                         "--report -: standard output has the JSON already; use a file");
     shoal_status st = cli_output_check(w->cx, w->v->report, args, arg_count, err);
-    return st == SHOAL_OK ? cli_output_check(w->cx, w->v->report, others, BASE_COUNT(others), err)
-                          : st;
+    if (st == SHOAL_OK)
+        st = cli_output_check(w->cx, w->v->report, others, BASE_COUNT(others), err);
+    if (st != SHOAL_OK || w->v->report == NULL || to_stdout(w))
+        return st;
+    struct env_out *out; /* it must be writable before minutes are spent on it */
+    st = env_create(w->cx->env, w->v->report, &out, err);
+    if (st == SHOAL_OK)
+        env_discard(out);
+    return st;
+}
+
+/* Queues that only grow are simulated to their end, which takes long: said before it begins. A trace
+ * whose jobs do not all state durations says nothing. */
+static void warn_of_demand(const struct work *w)
+{
+    double gpus;
+
+    if (w->v->cluster == NULL || study_machines_demand(w->trace, &gpus, NULL) != SHOAL_OK ||
+        gpus < DEMAND_FAR * w->cluster.gpus)
+        return;
+    base_log(
+        &w->cx->log, BASE_LOG_WARN,
+        "the jobs ask for %.0f GPUs at a time on average, and there are %u: they will wait for "
+        "capacity, whatever the guideline, and the simulation may take long",
+        gpus, w->cluster.gpus);
 }
 
 /* As given, or by the rule of machines.h; then a kind that a job asks for is not looked at. */
@@ -94,6 +120,8 @@ static shoal_status prepare(struct work *w, const char *const *args, size_t arg_
         st = find_cluster(w, err);
     if (st == SHOAL_OK)
         st = sim_trace_bind(env, w->trace, &w->cluster, w->v->profiles, err);
+    if (st == SHOAL_OK)
+        warn_of_demand(w);
     return st;
 }
 
@@ -173,12 +201,14 @@ static void print_notes(const struct work *w)
         if (!w->study->runs[r].possible)
             base_log(log, BASE_LOG_INFO, "not simulated: %s, as %s", study_guidelines[r].name,
                      w->study->runs[r].why_not);
-    if (w->v->failures == STUDY_FAILURES_MODEL)
+    if (w->v->failures == STUDY_FAILURES_MODEL && !w->study->few)
         base_log(log, BASE_LOG_INFO,
                  "speeds and failures are modelled, the trace does not tell them; --failures none "
                  "leaves failures out");
-    if (w->v->report != NULL)
+    if (w->v->report != NULL && w->written)
         base_log(log, BASE_LOG_INFO, "report: %s", w->v->report);
+    else if (w->v->report != NULL)
+        return; /* why not is said last */
     else
         base_log(log, BASE_LOG_INFO, "add --report out.html for the page to send on");
 }
@@ -208,20 +238,24 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     cli_interrupt_start(); /* from here on it is asked for often */
     if (st == SHOAL_OK)
         st = run_study(w, &err);
-    if (st == SHOAL_OK && w->v->report != NULL)
+    bool studied = st == SHOAL_OK;
+    if (studied && w->v->report != NULL) {
         st = write_report(w, args, arg_count, &err);
+        w->written = st == SHOAL_OK;
+    }
     cli_interrupt_stop();
     struct cli_study shown = {.study = w->study,
                               .cluster = w->spec.data != NULL ? w->spec.data : "",
                               .chosen = w->v->cluster == NULL};
+    if (studied && !cx->json && !to_stdout(w)) { /* whatever became of the report */
+        rc = cli_study_table(cx, &shown);
+        if (rc == 0)
+            print_notes(w);
+    }
     if (st != SHOAL_OK)
         rc = cli_fail(cx, st, &err);
     else if (cx->json)
         rc = cli_study_json(cx, &shown);
-    else if (!to_stdout(w))
-        rc = cli_study_table(cx, &shown);
-    if (st == SHOAL_OK && rc == 0 && !cx->json && !to_stdout(w))
-        print_notes(w);
     work_fini(w);
     if (st == SHOAL_E_CANCELLED) {
         fflush(cx->out);
@@ -249,7 +283,7 @@ static const struct base_opt rows[] = {
      .complete = "file",
      .help =
          "GPUs each group has a right to, such as vision=64,speech=32, or a file of such lines; "
-         "not given: by share of GPU time",
+         "not given: by share of GPU time; none: no quotas",
      .offset = offsetof(struct values, quotas)},
     {.name = "failures",
      .type = BASE_OPT_CHOICE,
@@ -333,29 +367,23 @@ const struct cli_command cli_cmd_study = {
         "Find what is wrong with a cluster from the trace of its jobs, and what to do first.",
     .description =
         "Replays the trace under the policy philly: gangs, quotas per group, locality that is "
-        "strict "
-        "first and given up after waiting. Waiting is split into fragmentation (enough GPUs are "
-        "free, "
-        "but scattered), fair share (the group has used its quota) and capacity, by size of job. "
-        "Then "
-        "each guideline of the Philly study is simulated by itself, and all of them: wait longer "
-        "for "
-        "locality, migrate to defragment, dedicated servers, a trial pool, retry only what can "
-        "succeed.\n\n"
+        "strict first and given up after waiting. Waiting is split into fragmentation (enough "
+        "GPUs are free, but scattered), fair share (the group has used its quota and others have "
+        "not) and capacity, by size of job. Then each guideline of the Philly study is simulated "
+        "by itself, and all "
+        "of them: wait longer for locality, migrate to defragment, dedicated servers, a trial "
+        "pool, retry only what can succeed.\n\n"
         "Without --cluster one is chosen: 2- and 8-GPU servers mixed as in the Philly cluster, so "
-        "many "
-        "that the mean demand is about 65 % of the GPUs. Without --quotas each group has the share "
-        "of "
-        "the GPUs that it has of the GPU time. Traces do not say how fast jobs ran where, or how "
-        "they "
-        "ended: both are modelled after the Philly study, and the report says so.\n\n"
+        "many that the mean demand is about 65 % of the GPUs. Without --quotas each group has the "
+        "share of the GPUs that it has of the GPU time. Traces do not say how fast jobs ran "
+        "where, or how they ended: both are modelled after the Philly study, and the report says "
+        "so.\n\n"
         "Columns: waiting is in hours of all jobs; GPU H SAVED are GPU-hours held less than as it "
-        "is, "
-        "trials counted, with ~ where it may be luck of placement (the base line, run again with "
-        "submissions up to a round later, differs as much); USEFUL is the GPU time of work that "
-        "passes over that of all GPUs, in the "
-        "same "
-        "span for every row; AVG JCT is the completion time of jobs that pass.\n\n"
+        "is, trials counted; ~ is where a difference may be luck of placement (the base line, run "
+        "again with submissions up to a round later, differs as much); USEFUL is the GPU time of "
+        "work "
+        "that passes over that of all GPUs, in the same span for every row; AVG JCT is the "
+        "completion time of jobs that pass.\n\n"
         "The same trace, options and seed give the same study.",
     .example = "study --report study.html jobs.csv",
     .opts = rows,

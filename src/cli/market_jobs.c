@@ -1,5 +1,5 @@
-/* market_jobs.c - the jobs of `shoal market`: how fast each kind of instance does them, how much there
- * is to do, and whether it can be done at all. */
+/* market_jobs.c - the jobs of `shoal market`: how fast each kind of instance does them, how much
+ * there is to do, and whether it can be done at all. */
 #include "cli/market_work.h"
 
 #include "base/assert.h"
@@ -46,6 +46,8 @@ static shoal_status equal_speeds(struct cli_market *w, double *by_kind, shoal_er
     w->kinds_left_out = known > 0 ? kinds - known : 0;
     if (known == 0)
         w->speeds_said = CLI_MARKET_PER_INSTANCE;
+    if (kinds == 1) /* nothing to compare */
+        w->speeds_said = CLI_MARKET_SAID;
     for (uint32_t k = 0; k < count && known == 0; k++)
         by_kind[k] = w->kind_allowed[k] ? 1 : 0;
     return SHOAL_OK;
@@ -269,7 +271,7 @@ static shoal_status check_job(const struct cli_market *w, const struct market_jo
 static shoal_status no_price(const struct cli_market *w, const struct market_job *job,
                              shoal_err *err)
 {
-    double to_s = fmin(job->deadline_s, w->prices->to_s);
+    double to_s = fmin(job->deadline_s, w->prices->to_s), first_s = INFINITY;
     char from[32], to[32];
 
     for (uint32_t o = 0; o < w->prices->offer_count; o++) {
@@ -277,13 +279,33 @@ static shoal_status no_price(const struct cli_market *w, const struct market_job
         double at_s = job->start_s;
         if (!w->allowed[o] || !(job->speed[w->prices->offers[o].kind] > 0))
             continue;
+        first_s = fmin(first_s, w->prices->points[w->prices->offers[o].first].at_s);
         while (at_s < to_s)
             if (!isnan(market_price_at(w->prices, o, at_s, &cursor, &at_s)))
                 return SHOAL_OK;
     }
-    return base_err(err, SHOAL_E_NOTFOUND, "job '%.60s': no price between %s and %s", job->name,
-                    market_date_format(job->start_s, MARKET_DATE_MINUTE, from, sizeof from),
-                    market_date_format(to_s, MARKET_DATE_MINUTE, to, sizeof to));
+    base_err(err, SHOAL_E_NOTFOUND, "job '%.60s': no price between %s and %s", job->name,
+             market_date_format(job->start_s, MARKET_DATE_MINUTE, from, sizeof from),
+             market_date_format(to_s, MARKET_DATE_MINUTE, to, sizeof to));
+    if (isfinite(first_s))
+        base_err_hint(err, "the first price is of %s: see --start",
+                      market_date_format(first_s, MARKET_DATE_MINUTE, from, sizeof from));
+    return SHOAL_E_NOTFOUND;
+}
+
+/* What comes after the prices nobody can say: a later deadline is the end of them. */
+static void cut_deadline(struct cli_market *w, struct market_job *job)
+{
+    char text[2][40];
+
+    if (!isfinite(job->deadline_s) || job->deadline_s <= w->prices->to_s)
+        return;
+    if (!w->deadline_cut)
+        base_log(&w->cx->log, BASE_LOG_WARN, "prices end on %s: a deadline of %s is taken as then",
+                 market_date_format(w->prices->to_s, MARKET_DATE_MINUTE, text[0], sizeof text[0]),
+                 market_date_format(job->deadline_s, MARKET_DATE_MINUTE, text[1], sizeof text[1]));
+    w->deadline_cut = true;
+    job->deadline_s = w->prices->to_s;
 }
 
 static shoal_status make_job(struct cli_market *w, size_t index, const struct market_jobs_row *row,
@@ -328,6 +350,8 @@ static shoal_status make_job(struct cli_market *w, size_t index, const struct ma
                       job->name);
     if (st == SHOAL_OK)
         st = check_job(w, job, err);
+    if (st == SHOAL_OK)
+        cut_deadline(w, job);
     return st == SHOAL_OK ? no_price(w, job, err) : st;
 }
 

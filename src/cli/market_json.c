@@ -1,20 +1,15 @@
-/* market_json.c - what came of buying, for programs: one object, "v":1, documented in docs/market.md.
- * Money is US dollars, durations seconds, times ISO 8601; what is not known is null. */
+/* market_json.c - what came of buying, for programs: one object, "v":1, documented in
+ * docs/market.md. Money is US dollars, durations seconds, times ISO 8601; what is not known is
+ * null. */
 #include "cli/market_work.h"
 
 #include "base/assert.h"
-#include "base/event.h"
+#include "cli/json.h"
 #include "market/when.h"
 #include <inttypes.h>
 #include <math.h>
 
 enum { TEXT_MAX = 256 << 20 };
-
-static void number(struct base_buf *out, const char *name, double value)
-{
-    base_buf_printf(out, ",\"%s\":", name);
-    base_json_f64(out, value);
-}
 
 static void string(struct base_buf *out, const char *name, const char *value)
 {
@@ -52,9 +47,9 @@ static void stays(const struct cli_market *w, const struct market_outcome *o, st
         when(out, "from", stay->from_s);
         when(out, "to", stay->to_s);
         place(w, out, stay->offer);
-        number(out, "usd", stay->usd);
-        number(out, "egress_usd", stay->egress_usd);
-        number(out, "steps", stay->steps);
+        cli_json_number(out, "usd", stay->usd);
+        cli_json_number(out, "egress_usd", stay->egress_usd);
+        cli_json_number(out, "steps", stay->steps);
         string(out, "end", market_end_names[stay->end]);
         base_buf_puts(out, "}");
     }
@@ -67,18 +62,18 @@ static void job(const struct cli_market *w, size_t run, size_t index, struct bas
 
     base_buf_puts(out, "{\"job\":");
     base_buf_json_string(out, w->jobs[index].name);
-    number(out, "usd", o->usd);
-    number(out, "egress_usd", o->egress_usd);
+    cli_json_number(out, "usd", o->usd);
+    cli_json_number(out, "egress_usd", o->egress_usd);
     when(out, "finish", o->finish_s);
     base_buf_printf(out, ",\"missed\":%s", o->missed ? "true" : "false");
-    number(out, "steps", o->steps);
-    number(out, "lost_steps", o->lost_steps);
-    number(out, "spot_s", o->spot_s);
-    number(out, "on_demand_s", o->on_demand_s);
-    number(out, "starting_s", o->starting_s);
-    number(out, "idle_s", o->idle_s);
-    number(out, "moves", o->moves);
-    number(out, "interruptions", o->interruptions);
+    cli_json_number(out, "steps", o->steps);
+    cli_json_number(out, "lost_steps", o->lost_steps);
+    cli_json_number(out, "spot_s", o->spot_s);
+    cli_json_number(out, "on_demand_s", o->on_demand_s);
+    cli_json_number(out, "starting_s", o->starting_s);
+    cli_json_number(out, "idle_s", o->idle_s);
+    cli_json_number(out, "moves", o->moves);
+    cli_json_number(out, "interruptions", o->interruptions);
     if (w->v->moves)
         stays(w, o, out);
     base_buf_puts(out, "}");
@@ -92,22 +87,22 @@ static void strategy(const struct cli_market *w, size_t run, struct base_buf *ou
 
     base_buf_puts(out, "{\"strategy\":");
     base_buf_json_string(out, w->runs[run].label);
-    number(out, "usd", sums.usd);
-    number(out, "times_less_than_static", market_run_times(s, run));
-    number(out, "over_bound",
-           sums.finished == w->job_count ? sums.usd / s->bound_usd - 1 : (double)NAN);
+    cli_json_number(out, "usd", sums.usd);
+    cli_json_number(out, "times_less_than_static", market_run_times(s, run));
+    cli_json_number(out, "over_bound",
+                    sums.finished == w->job_count ? sums.usd / s->bound_usd - 1 : (double)NAN);
     when(out, "finish", sums.finish_s);
-    number(out, "finished", (double)sums.finished);
-    number(out, "missed", r->missed);
-    number(out, "moves", r->moves);
-    number(out, "interruptions", r->interruptions);
-    number(out, "on_demand_share", sums.run_s > 0 ? sums.on_demand_s / sums.run_s : 0);
-    number(out, "egress_usd", sums.egress_usd);
-    number(out, "starting_s", sums.starting_s);
-    number(out, "idle_s", sums.idle_s);
-    number(out, "lost_share", sums.lost_share);
-    number(out, "decisions", (double)r->decisions);
-    number(out, "took_s", w->took_s[run]);
+    cli_json_number(out, "finished", (double)sums.finished);
+    cli_json_number(out, "missed", r->missed);
+    cli_json_number(out, "moves", r->moves);
+    cli_json_number(out, "interruptions", r->interruptions);
+    cli_json_number(out, "on_demand_share", sums.run_s > 0 ? sums.on_demand_s / sums.run_s : 0);
+    cli_json_number(out, "egress_usd", sums.egress_usd);
+    cli_json_number(out, "starting_s", sums.starting_s);
+    cli_json_number(out, "idle_s", sums.idle_s);
+    cli_json_number(out, "lost_share", sums.lost_share);
+    cli_json_number(out, "decisions", (double)r->decisions);
+    cli_json_number(out, "took_s", w->took_s[run]);
     base_buf_puts(out, ",\"jobs\":[");
     for (size_t i = 0; i < w->job_count; i++) {
         base_buf_puts(out, i > 0 ? "," : "");
@@ -123,15 +118,15 @@ static void jobs(const struct cli_market *w, struct base_buf *out)
         const struct market_job *j = &w->jobs[i];
         base_buf_printf(out, "%s{\"job\":", i > 0 ? "," : "");
         base_buf_json_string(out, j->name);
-        number(out, "work", j->work);
+        cli_json_number(out, "work", j->work);
         when(out, "start", j->start_s);
         when(out, "deadline", j->deadline_s);
-        number(out, "budget_usd", j->budget_usd);
-        number(out, "instances", j->instances);
-        number(out, "checkpoint_gb", j->checkpoint_gb);
+        cli_json_number(out, "budget_usd", j->budget_usd);
+        cli_json_number(out, "instances", j->instances);
+        cli_json_number(out, "checkpoint_gb", j->checkpoint_gb);
         if (w->bounds != NULL) {
-            number(out, "bound_usd", w->bounds[i].usd);
-            number(out, "hindsight_usd", w->bounds[i].plan_usd);
+            cli_json_number(out, "bound_usd", w->bounds[i].usd);
+            cli_json_number(out, "hindsight_usd", w->bounds[i].plan_usd);
         }
         base_buf_puts(out, "}");
     }
@@ -170,12 +165,12 @@ int cli_market_json(const struct cli_market *w)
     base_buf_puts(&out, "{\"v\":1");
     when(&out, "from", s->from_s);
     when(&out, "to", s->to_s);
-    number(&out, "offers", (double)w->allowed_count);
-    number(&out, "zones", (double)w->zone_count);
-    number(&out, "regions", (double)w->region_count);
+    cli_json_number(&out, "offers", (double)w->allowed_count);
+    cli_json_number(&out, "zones", (double)w->zone_count);
+    cli_json_number(&out, "regions", (double)w->region_count);
     string(&out, "unit", market_names_get(&w->prices->kinds, w->unit));
-    number(&out, "bound_usd", s->bound_usd);
-    number(&out, "hindsight_usd", s->plan_usd);
+    cli_json_number(&out, "bound_usd", s->bound_usd);
+    cli_json_number(&out, "hindsight_usd", s->plan_usd);
     odd(&w->prices->odd, &out);
     base_buf_printf(&out, ",\"seed\":%" PRIu64, s->seed);
     string(&out, "format", w->prices->format);

@@ -1,4 +1,5 @@
-/* market_runs.c - strategies with their knobs, the runs, and the bound that none of them can beat. */
+/* market_runs.c - strategies with their knobs, the runs, and the bound that none of them can
+ * beat. */
 #include "cli/market_work.h"
 
 #include "base/err.h"
@@ -182,6 +183,7 @@ static void fill_story(struct cli_market *w)
         .step_s = w->v->step_s,
         .seed = w->v->seed,
         .title = w->title,
+        .bare_left_out = w->bare_left_out,
     };
     find_common(w, s);
     for (size_t i = 0; i < w->run_count; i++)

@@ -1,4 +1,5 @@
-/* market_setup.c - from the options of `shoal market` to offers that may be used, costs and limits. */
+/* market_setup.c - from the options of `shoal market` to offers that may be used, costs and
+ * limits. */
 #include "cli/market_work.h"
 
 #include "base/assert.h"
@@ -155,6 +156,35 @@ static shoal_status check_filter(const struct filter *f, shoal_err *err)
     return SHOAL_OK;
 }
 
+/* "A100:8": a kind that is called by its accelerators is nothing but them. */
+static bool is_bare(const struct market_prices *p, const struct market_offer *o)
+{
+    char name[2 * MARKET_NAME_MAX];
+
+    if (o->accelerator == MARKET_NONE || !(o->accelerators > 0))
+        return false;
+    snprintf(name, sizeof name, "%s:%g", market_names_get(&p->accelerators, o->accelerator),
+             (double)o->accelerators);
+    return strcmp(name, market_names_get(&p->kinds, o->kind)) == 0;
+}
+
+static void leave_out_bare(struct cli_market *w)
+{
+    for (size_t o = 0; o < w->prices->offer_count && !w->v->bare; o++) {
+        bool bare = w->allowed[o] && is_bare(w->prices, &w->prices->offers[o]);
+        w->bare_left_out += bare;
+        w->allowed[o] = w->allowed[o] && !bare;
+    }
+}
+
+static void tell_bare(const struct cli_market *w)
+{
+    if (w->bare_left_out > 0)
+        base_log(&w->cx->log, BASE_LOG_INFO,
+                 "left out: %zu offer%s of accelerators without their host; --bare takes them",
+                 w->bare_left_out, w->bare_left_out == 1 ? "" : "s");
+}
+
 static shoal_status choose_offers(struct cli_market *w, shoal_err *err)
 {
     const struct market_prices *p = w->prices;
@@ -183,6 +213,7 @@ static shoal_status choose_offers(struct cli_market *w, shoal_err *err)
                         fits_list(&filters[3], name_of(&p->kinds, of->kind),
                                   name_of(&p->accelerators, of->accelerator));
     }
+    leave_out_bare(w);
     size_t twice = 0;
     if (market_offers_once(env_alloc(w->cx->env), p, w->allowed, &twice) != SHOAL_OK)
         return base_err_nomem(err, "choosing offers");
@@ -193,6 +224,10 @@ static shoal_status choose_offers(struct cli_market *w, shoal_err *err)
         w->allowed_count += w->allowed[o];
         w->kind_allowed[p->offers[o].kind] = w->kind_allowed[p->offers[o].kind] || w->allowed[o];
     }
+    if (w->allowed_count == 0 && w->bare_left_out > 0)
+        return base_err(err, SHOAL_E_NOTFOUND,
+                        "all these offers are of accelerators without their host: add --bare");
+    tell_bare(w);
     if (w->allowed_count == 0)
         return base_err(err, SHOAL_E_NOTFOUND,
                         "no offer of the history is in what --clouds, --regions, --zones and "
@@ -302,6 +337,41 @@ static shoal_status parse_limits(struct cli_market *w, shoal_err *err)
     return SHOAL_OK;
 }
 
+static bool limit_covers(const struct market_limit *limit, const struct market_offer *o)
+{
+    return (limit->cloud == MARKET_NONE || limit->cloud == o->cloud) &&
+           (limit->region == MARKET_NONE || limit->region == o->region) &&
+           (limit->zone == MARKET_NONE || limit->zone == o->zone) &&
+           (limit->kind == MARKET_NONE || limit->kind == o->kind);
+}
+
+/* Every job must find an offer that no limit closes to it. */
+static shoal_status check_limits(const struct cli_market *w, shoal_err *err)
+{
+    for (size_t j = 0; j < w->job_count && w->limit_count > 0; j++) {
+        const struct market_job *job = &w->jobs[j];
+        size_t closes = SIZE_MAX;
+        bool open = false;
+        for (size_t o = 0; o < w->prices->offer_count && !open; o++) {
+            const struct market_offer *of = &w->prices->offers[o];
+            if (!w->allowed[o] || !(job->speed[of->kind] > 0))
+                continue;
+            open = true;
+            for (size_t l = 0; l < w->limit_count; l++)
+                if (w->limits[l].instances < job->instances && limit_covers(&w->limits[l], of)) {
+                    open = false;
+                    closes = l;
+                }
+        }
+        if (!open && closes != SIZE_MAX)
+            return base_err(err, SHOAL_E_IMPOSSIBLE,
+                            "job '%.60s': --limit %.60s leaves no room for its %u instance%s",
+                            job->name, w->v->limits.items[closes], job->instances,
+                            job->instances == 1 ? "" : "s");
+    }
+    return SHOAL_OK;
+}
+
 static shoal_status load_avail(struct cli_market *w, shoal_err *err)
 {
     const struct cli_market_values *v = w->v;
@@ -358,6 +428,16 @@ static shoal_status count_places(struct cli_market *w, shoal_err *err)
     return short_of_memory ? base_err_nomem(err, "choosing offers") : SHOAL_OK;
 }
 
+/* The only job has no name of its own to be told by. */
+static void drop_name(const struct cli_market *w, shoal_err *err)
+{
+    static const char name[] = "job 'job': ";
+    size_t length = sizeof name - 1;
+
+    if (!w->has_fleet && strncmp(err->message, name, length) == 0)
+        memmove(err->message, err->message + length, strlen(err->message + length) + 1);
+}
+
 shoal_status cli_market_setup(struct cli_market *w, shoal_err *err)
 {
     shoal_status st = choose_offers(w, err);
@@ -369,8 +449,14 @@ shoal_status cli_market_setup(struct cli_market *w, shoal_err *err)
     if (st == SHOAL_OK)
         st = parse_limits(w, err);
     if (st == SHOAL_OK)
+        st = check_limits(w, err);
+    if (st == SHOAL_OK)
         st = load_avail(w, err);
-    return st == SHOAL_OK ? count_places(w, err) : st;
+    if (st != SHOAL_OK) {
+        drop_name(w, err);
+        return st;
+    }
+    return count_places(w, err);
 }
 
 void cli_market_fini(struct cli_market *w)

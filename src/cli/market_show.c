@@ -192,6 +192,14 @@ int cli_market_table(const struct cli_market *w)
 
 /* ---- the answer ---- */
 
+static void say_over(FILE *out, const char *label, double times)
+{
+    if (times >= 2)
+        fprintf(out, "; %s costs %.2f times that\n", label, times);
+    else
+        fprintf(out, "; %s is within %.1f %% of it\n", label, 100 * fmax(times - 1, 0));
+}
+
 /* "no plan can cost less than $255.10; shoal is within 3.1 % of it" */
 static void say_bound(const struct cli_market *w)
 {
@@ -210,19 +218,31 @@ static void say_bound(const struct cli_market *w)
     if (lead.finished < w->job_count || !(s->bound_usd > 0))
         fputs(", not even one that knows the future\n", out);
     else
-        fprintf(out, "; %s is within %.1f %% of it\n", w->runs[s->lead].label,
-                100 * fmax(lead.usd / s->bound_usd - 1, 0));
+        say_over(out, w->runs[s->lead].label, lead.usd / s->bound_usd);
+}
+
+/* "static ran 62 % on demand to keep the deadline": what it is compared with was no plan. */
+static void say_rescued(const struct cli_market *w)
+{
+    const struct market_story *s = &w->story;
+    double share =
+        s->fixed == SIZE_MAX || s->fixed == s->lead ? 0 : market_run_rescued(s, s->fixed);
+
+    if (share >= 0.1)
+        fprintf(w->cx->out, "static ran %.0f %% on demand to keep the deadline%s\n", 100 * share,
+                plural(w->job_count));
 }
 
 static void say_unfinished(const struct cli_market *w, const struct market_sums *lead)
 {
     const struct market_result *r = &w->runs[w->story.lead].result;
-    const char *why = "its prices end before the work is done";
+    const char *why = "prices end before the work is done";
     size_t left = w->job_count - lead->finished;
 
-    for (size_t i = 0; i < w->job_count; i++)
-        if (r->jobs[i].broke)
-            why = "its budget is spent before the work is done";
+    if (r->jobs[0].stay_count == 0)
+        why = "nothing it could hold is to be had before prices end";
+    if (r->jobs[0].broke)
+        why = "its budget is spent before the work is done";
     if (w->job_count == 1 && w->jobs[0].budget_usd < w->story.bound_usd)
         fputs("no plan does the work for its budget\n", w->cx->out);
     else if (w->job_count == 1)
@@ -267,6 +287,7 @@ void cli_market_answer(const struct cli_market *w)
         fprintf(out, " and %u interruption%s", lead->result.interruptions,
                 plural(lead->result.interruptions));
     fputs("\n", out);
+    say_rescued(w);
     size_t best = market_run_cheapest(s);
     double least = market_run_sums(s, best).usd;
     if (best != s->lead && least < 0.99 * sums.usd)

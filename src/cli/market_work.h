@@ -1,5 +1,5 @@
-/* market_work.h - what the files of `shoal market` share: its options, what they were made into, and
- * what came of it.
+/* market_work.h - what the files of `shoal market` share: its options, what they were made into,
+ * and what came of it.
  *
  *   cmd_market.c     the options, and the order of things
  *   market_setup.c   from options to offers that may be used, costs, limits
@@ -35,7 +35,7 @@ struct cli_market_values {
     double budget, startup_s, checkpoint_s, checkpoint_every_s, notice_s, step_s, cell_s;
     uint64_t instances, checkpoint_size, seed, threads;
     uint32_t format;
-    bool availability_cut, moves, no_bound;
+    bool availability_cut, moves, no_bound, bare;
     struct base_opt_list limits, rates;
 };
 
@@ -48,8 +48,10 @@ struct cli_market {
     struct market_jobs_file fleet;
     bool has_fleet;
     enum cli_market_speeds speeds_said;
+    size_t bare_left_out;  /* offers of accelerators without their host */
     size_t kinds_left_out; /* their accelerators are not known, and nobody said a speed */
     bool deadline_default; /* nobody said one */
+    bool deadline_cut;     /* one is past the end of the prices */
     struct market_job *jobs;
     double *speed; /* (jobs, kinds) */
     size_t job_count;

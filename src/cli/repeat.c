@@ -5,7 +5,7 @@
 
 enum { VALUE_MAX = 1 << 16 };
 
-static void put_word(struct base_buf *out, const char *word)
+void cli_repeat_word(const char *word, struct base_buf *out)
 {
     bool plain = word[0] != '\0' &&
                  strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -23,7 +23,7 @@ static void put_list(const struct base_opt *row, const void *values, struct base
 
     for (size_t i = 0; i < list->count; i++) {
         base_buf_printf(out, " --%s", row->name);
-        put_word(out, list->items[i]);
+        cli_repeat_word(list->items[i], out);
     }
 }
 
@@ -40,7 +40,7 @@ static void put_option(const struct base_opt *row, const void *values, const voi
         return;
     base_buf_printf(out, " --%s", row->name);
     if (row->type != BASE_OPT_FLAG)
-        put_word(out, mine->data);
+        cli_repeat_word(mine->data, out);
 }
 
 void cli_repeat_command(const struct cli_command *command, const void *values,
@@ -58,7 +58,7 @@ void cli_repeat_command(const struct cli_command *command, const void *values,
     base_opt_defaults(command->opts, command->opt_count, defaults);
     base_buf_printf(out, "shoal %s", command->name);
     for (size_t i = 0; i < arg_count; i++)
-        put_word(out, args[i]);
+        cli_repeat_word(args[i], out);
     for (size_t i = 0; i < command->opt_count; i++) {
         if (command->opts[i].type == BASE_OPT_LIST)
             put_list(&command->opts[i], values, out);

@@ -9,4 +9,7 @@
 void cli_repeat_command(const struct cli_command *command, const void *values,
                         const char *const *args, size_t arg_count, struct base_buf *out);
 
+/* A space and the word, in quotes where a shell would not read it as it is. */
+void cli_repeat_word(const char *word, struct base_buf *out);
+
 #endif

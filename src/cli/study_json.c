@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/event.h"
+#include "cli/json.h"
 #include "study/advice.h"
 #include <inttypes.h>
 #include <math.h>
@@ -16,13 +17,6 @@ static const char *const wait_names[SIM_WAIT_COUNT + 1] = {[SIM_WAIT_FAIR_SHARE]
                                                            [SIM_WAIT_CAPACITY] = "capacity",
                                                            [SIM_WAIT_OTHER] = "next_round",
                                                            [SIM_WAIT_COUNT] = "all"};
-
-/* Members go after others: the comma comes with them. */
-static void put_number(struct base_buf *out, const char *name, double value)
-{
-    base_buf_printf(out, ",\"%s\":", name);
-    base_json_f64(out, value);
-}
 
 static void put_text(struct base_buf *out, const char *name, const char *text)
 {
@@ -40,10 +34,10 @@ static void put_delays(struct base_buf *out, const struct study_tally *t)
             const struct study_delay *d = &t->delays[s][w];
             base_buf_printf(out, "%s\"%s\":{\"jobs\":%" PRIu64, w > 0 ? "," : "", wait_names[w],
                             d->jobs);
-            put_number(out, "total_s", d->total_s);
-            put_number(out, "p50_s", d->p50_s);
-            put_number(out, "p95_s", d->p95_s);
-            put_number(out, "p99_s", d->p99_s);
+            cli_json_number(out, "total_s", d->total_s);
+            cli_json_number(out, "p50_s", d->p50_s);
+            cli_json_number(out, "p95_s", d->p95_s);
+            cli_json_number(out, "p99_s", d->p99_s);
             base_buf_puts(out, "}");
         }
         base_buf_puts(out, "}");
@@ -62,9 +56,9 @@ static void put_servers(struct base_buf *out, const struct study_tally *t)
             base_json_f64(out, t->servers_gpu_s[s][b]);
         }
         base_buf_puts(out, "}");
-        put_number(out, "spread_gpu_s", t->spread_gpu_s[s]);
-        put_number(out, "beside_gpu_s", t->beside_gpu_s[s]);
-        put_number(out, "slow_gpu_s", t->slow_gpu_s[s]);
+        cli_json_number(out, "spread_gpu_s", t->spread_gpu_s[s]);
+        cli_json_number(out, "beside_gpu_s", t->beside_gpu_s[s]);
+        cli_json_number(out, "slow_gpu_s", t->slow_gpu_s[s]);
         base_buf_puts(out, "}");
     }
     base_buf_puts(out, "}");
@@ -113,7 +107,7 @@ static void put_run(struct base_buf *out, const struct study *s, enum study_run_
     }
     put_text(out, "policy", r->policy);
     for (size_t i = 0; i < BASE_COUNT(fields); i++)
-        put_number(out, fields[i].name, fields[i].value);
+        cli_json_number(out, fields[i].name, fields[i].value);
     put_delays(out, t);
     put_servers(out, t);
     base_buf_puts(out, "}");
@@ -130,10 +124,10 @@ static void put_failures(struct base_buf *out, const struct study *s)
         base_buf_json_string(out, study_classes[c].name);
         put_text(out, "cause", study_cause_name(study_classes[c].cause));
         base_buf_printf(out, ",\"retry\":%s", study_classes[c].retry ? "true" : "false");
-        put_number(out, "jobs", (double)l->jobs);
-        put_number(out, "passed", (double)l->passed);
-        put_number(out, "attempts", (double)l->attempts);
-        put_number(out, "lost_gpu_s", l->lost_gpu_s);
+        cli_json_number(out, "jobs", (double)l->jobs);
+        cli_json_number(out, "passed", (double)l->passed);
+        cli_json_number(out, "attempts", (double)l->attempts);
+        cli_json_number(out, "lost_gpu_s", l->lost_gpu_s);
         base_buf_puts(out, "}");
     }
     base_buf_puts(out, "]}");
@@ -184,14 +178,14 @@ static void put_study(struct base_buf *out, const struct cli_study *shown)
     base_buf_printf(out,
                     ",\"cluster_chosen\":%s,\"seed\":%" PRIu64 ",\"input_hash\":\"%016" PRIx64 "\"",
                     shown->chosen ? "true" : "false", s->opts.seed, s->trace->input_hash);
-    put_number(out, "span_s", s->jobs.to_s - s->jobs.from_s);
-    put_number(out, "wall_s", s->wall_s);
+    cli_json_number(out, "span_s", s->jobs.to_s - s->jobs.from_s);
+    cli_json_number(out, "wall_s", s->wall_s);
     put_quotas(out, s);
     base_buf_printf(out, ",\"trial_pool\":{\"gpus\":%u,\"servers\":%u", s->pool.gpus,
                     s->pool.node_count);
-    put_number(out, "trial_s", s->opts.trial_s);
-    put_number(out, "wait_s", s->pool_wait_s);
-    put_number(out, "held_gpu_s", s->pool_gpu_s);
+    cli_json_number(out, "trial_s", s->opts.trial_s);
+    cli_json_number(out, "wait_s", s->pool_wait_s);
+    cli_json_number(out, "held_gpu_s", s->pool_gpu_s);
     base_buf_puts(out, "}");
     put_failures(out, s);
     enum study_run_id first = study_first_step(s), second = study_second_step(s);
@@ -214,9 +208,9 @@ static void put_study(struct base_buf *out, const struct cli_study *shown)
     put_sentence(out, "luck", s, study_say_luck);
     base_buf_puts(out, "},\"luck\":{\"echoes\":");
     base_buf_printf(out, "%d", STUDY_ECHOES);
-    put_number(out, "wait_s", study_luck_s(s, STUDY_WAITS));
-    put_number(out, "fragmentation_s", study_luck_s(s, SIM_WAIT_LOCALITY));
-    put_number(out, "held_gpu_s", study_luck_gpu_s(s));
+    cli_json_number(out, "wait_s", study_luck_s(s, STUDY_WAITS));
+    cli_json_number(out, "fragmentation_s", study_luck_s(s, SIM_WAIT_LOCALITY));
+    cli_json_number(out, "held_gpu_s", study_luck_gpu_s(s));
     base_buf_puts(out, "},\"runs\":[");
     for (enum study_run_id r = STUDY_BASE; r < STUDY_RUNS; r++) {
         base_buf_puts(out, r > STUDY_BASE ? "," : "");

@@ -31,6 +31,8 @@ static void put_heading(const struct study *s, struct base_buf *out)
         base_format_count(s->cluster->gpus, gpus, sizeof gpus), s->cluster->gpus == 1 ? "" : "s",
         s->cluster->node_count, s->cluster->node_count == 1 ? "" : "s",
         100 * s->runs[STUDY_BASE].tally.utilization);
+    if (*study_quota_words(s) != '\0')
+        base_buf_printf(out, "; %s", study_quota_words(s));
 }
 
 typedef void say_fn(const struct study *study, struct base_buf *out);
@@ -86,6 +88,17 @@ static int print_delays(const struct cli_context *cx, const struct study *s)
 
 enum { NAME, FRAGMENTATION, FAIR_SHARE, WAITING, SAVED, USEFUL, JCT, MOVES, COLUMNS };
 
+/* Hours of waiting, with ~ where the difference to the base line may be luck. */
+static const char *waited(const struct study *s, enum study_run_id id, uint32_t why, char *text,
+                          size_t size)
+{
+    char hours[48];
+
+    snprintf(text, size, "%s%s", study_waited_is_luck(s, id, why) ? "~" : "",
+             study_hours(study_waited_s(s, id, why), hours, sizeof hours));
+    return text;
+}
+
 static const char *cell(const struct study *s, enum study_run_id id, int column, char *text,
                         size_t size)
 {
@@ -95,9 +108,9 @@ static const char *cell(const struct study *s, enum study_run_id id, int column,
     if (column != NAME && (!r->possible || (column == SAVED && id == STUDY_BASE)))
         return "-";
     switch (column) {
-    case FRAGMENTATION: return study_hours(study_waited_s(s, id, SIM_WAIT_LOCALITY), text, size);
-    case FAIR_SHARE: return study_hours(study_waited_s(s, id, SIM_WAIT_FAIR_SHARE), text, size);
-    case WAITING: return study_hours(study_waited_s(s, id, STUDY_WAITS), text, size);
+    case FRAGMENTATION: return waited(s, id, SIM_WAIT_LOCALITY, text, size);
+    case FAIR_SHARE: return waited(s, id, SIM_WAIT_FAIR_SHARE, text, size);
+    case WAITING: return waited(s, id, STUDY_WAITS, text, size);
     case SAVED:
         snprintf(text, size, "%s%s", study_saved_is_luck(s, id) ? "~" : "",
                  study_hours(study_saved_gpu_s(s, id), hours, sizeof hours));

@@ -5,6 +5,7 @@
 #include "base/event.h"
 #include "base/text.h"
 #include "cli/columns.h"
+#include "cli/json.h"
 #include "cli/term.h"
 #include "train/options.h"
 #include <inttypes.h>
@@ -301,12 +302,6 @@ void cli_train_line_end(struct cli_train_line *line)
 
 /* ---- the end ---- */
 
-static void put_number(struct base_buf *out, const char *name, double value)
-{
-    base_buf_printf(out, ",\"%s\":", name);
-    base_json_f64(out, value);
-}
-
 /* The application's lines, as strings of JSON or indented. */
 static void put_said(struct base_buf *out, const struct base_buf *said, bool json)
 {
@@ -415,12 +410,12 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
     base_buf_json_string(&out, t->name);
     base_buf_puts(&out, ",\"objective\":");
     base_buf_json_string(&out, t->app->objective);
-    put_number(&out, "value", s->value);
-    put_number(&out, "held_out", s->held_out);
-    put_number(&out, "seconds", t->result.seconds);
-    put_number(&out, "load_seconds", t->result.load_seconds);
-    put_number(&out, "cpu_s", t->cpu_s);
-    put_number(&out, "units_per_s", (double)(s->units - s->units_before) / t->result.seconds);
+    cli_json_number(&out, "value", s->value);
+    cli_json_number(&out, "held_out", s->held_out);
+    cli_json_number(&out, "seconds", t->result.seconds);
+    cli_json_number(&out, "load_seconds", t->result.load_seconds);
+    cli_json_number(&out, "cpu_s", t->cpu_s);
+    cli_json_number(&out, "units_per_s", (double)(s->units - s->units_before) / t->result.seconds);
     base_buf_printf(&out,
                     ",\"units\":%" PRIu64 ",\"clocks\":%" PRIu64 ",\"tasks\":%" PRIu64
                     ",\"tasks_redone\":%" PRIu64 ",\"moves\":%" PRIu64,
@@ -429,9 +424,9 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
                     ",\"checkpoints\":%" PRIu64 ",\"checkpoints_failed\":%" PRIu64
                     ",\"checkpoint_bytes\":%" PRIu64,
                     s->checkpoints, s->checkpoints_failed, s->checkpoint_bytes);
-    put_number(&out, "max_pause_ms", (double)s->max_pause_ns * 1e-6);
-    put_number(&out, "task_s", (double)s->run_ns * 1e-9);
-    put_number(&out, "blocked_s", (double)s->wait_ns * 1e-9);
+    cli_json_number(&out, "max_pause_ms", (double)s->max_pause_ns * 1e-6);
+    cli_json_number(&out, "task_s", (double)s->run_ns * 1e-9);
+    cli_json_number(&out, "blocked_s", (double)s->wait_ns * 1e-9);
     base_buf_printf(&out, ",\"workers\":%u,\"workers_lost\":%u,\"executors\":%u,\"staleness\":[",
                     s->workers, s->workers_lost, s->executors);
     while (last > 1 && s->stale[last - 1] == 0)
@@ -452,7 +447,7 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
     put_said(&out, &t->said, true);
     base_buf_puts(&out, "]");
     base_buf_printf(&out, ",\"machines\":%u,\"threads\":%u", s->workers, t->threads);
-    put_number(&out, "size", t->data_bytes);
+    cli_json_number(&out, "size", t->data_bytes);
     put_options(&out, t);
     put_curve(&out, &t->result);
     base_buf_puts(&out, "}\n");

@@ -18,8 +18,8 @@ struct work {
     const struct market_assign *p;
     size_t columns; /* offers and, last, idle */
     uint32_t *pick; /* column by job; UINT32_MAX: none yet */
-    uint32_t *used; /* instances by offer */
-    uint32_t *limit_used;
+    uint64_t *used; /* instances by offer; a sum of jobs that do not fit may be large */
+    uint64_t *limit_used;
     double *price; /* by column */
     double *dist;
     uint32_t *from; /* job by which a column was reached */
@@ -45,25 +45,27 @@ static shoal_status work_init(const struct base_alloc *alloc, const struct marke
 {
     size_t columns = p->offer_count + 1, jobs = p->job_count;
     size_t doubles = 2 * columns + jobs;
-    size_t words = 3 * jobs + 2 * columns + p->limit_count;
-    char *memory = base_calloc(
-        alloc, 1, doubles * sizeof(double) + words * sizeof(uint32_t) + columns * sizeof(bool));
+    size_t sums = columns + p->limit_count, words = 3 * jobs + columns;
+    char *memory = base_calloc(alloc, 1,
+                               doubles * sizeof(double) + sums * sizeof(uint64_t) +
+                                   words * sizeof(uint32_t) + columns * sizeof(bool));
 
     if (memory == NULL)
         return SHOAL_E_NOMEM;
     double *d = (double *)(void *)memory;
-    uint32_t *u = (uint32_t *)(void *)(d + doubles);
+    uint64_t *sum = (uint64_t *)(void *)(d + doubles);
+    uint32_t *u = (uint32_t *)(void *)(sum + sums);
     *w = (struct work){.p = p,
                        .columns = columns,
                        .price = d,
                        .dist = d + columns,
                        .regret = d + 2 * columns,
                        .pick = u,
-                       .used = u + jobs,
-                       .from = u + jobs + columns,
-                       .limit_used = u + jobs + 2 * columns,
-                       .first = u + jobs + 2 * columns + p->limit_count,
-                       .second = u + 2 * jobs + 2 * columns + p->limit_count,
+                       .used = sum,
+                       .limit_used = sum + columns,
+                       .first = u + jobs,
+                       .second = u + 2 * jobs,
+                       .from = u + 3 * jobs,
                        .done = (bool *)(u + words),
                        .memory = memory};
     for (size_t j = 0; j < jobs; j++)

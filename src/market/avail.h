@@ -23,7 +23,8 @@ struct market_avail;
  * trace speaks of the spot offers of its zone whose kind it names, or whose accelerator and number
  * of them. Offers that no trace speaks of cannot be had, nor any before its trace begins or after
  * JSON ends: what is not known to be there is not counted on. A trace without offers is counted in
- * the facts; if all are, that is an error. Two JSON traces of one zone and kind are an error. */
+ * the facts; if all are, that is an error. Lines of CSV of one zone and kind are one trace, in
+ * whatever files they are; two traces of one zone and kind are an error. */
 SHOAL_MUST_USE shoal_status market_avail_load(shoal_env *env, const struct market_prices *prices,
                                               const char *path, double from_s,
                                               struct market_avail **out, shoal_err *err);

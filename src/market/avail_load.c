@@ -16,6 +16,14 @@ static size_t trace_key(const char *zone, const char *kind, char *key, size_t si
 
 enum { KEY_SIZE = 4096 + MARKET_NAME_MAX };
 
+/* The folder of its file, for messages. */
+static const char *folder_of(const struct market_trace *t)
+{
+    if (!t->ticks)
+        return "lines of CSV";
+    return t->folder[0] != '\0' ? t->folder : ".";
+}
+
 static shoal_status index_traces(const struct market_traces *traces, struct base_map *index,
                                  shoal_err *err)
 {
@@ -30,7 +38,7 @@ static shoal_status index_traces(const struct market_traces *traces, struct base
             base_err(err, SHOAL_E_FORMAT,
                      "cannot use availability: zone '%.127s' with kind '%.127s' is in '%.100s' and "
                      "in '%.100s'",
-                     t->zone, t->kind, traces->traces[entry->value].folder, t->folder);
+                     t->zone, t->kind, folder_of(&traces->traces[entry->value]), folder_of(t));
             base_err_hint(err, "name one of the folders, or use the traces as patterns");
             return SHOAL_E_FORMAT;
         }

@@ -15,6 +15,8 @@
 enum { ASKS_MAX = 60 };
 /* The search stops when the bound is within this share of the largest it could find. */
 #define CLOSE 1e-5
+/* The least price of a step to begin with, so that there is one where nothing can be had. */
+#define LEAST_USD 1e-12
 
 static shoal_status add_event(struct bound *b, double at_s, uint32_t slot, double usd_s)
 {
@@ -140,6 +142,35 @@ static void number_places(struct bound *b)
     b->place_count = count + 1;
 }
 
+static bool within(const struct bound_slot *a, const struct bound_slot *z, size_t level)
+{
+    return level >= 3 || (level == 2   ? a->cloud == z->cloud
+                          : level == 1 ? a->region == z->region
+                                       : a->zone == z->zone);
+}
+
+/* What beginning on each slot loses, by distance: its start-up and transfer, or those of a slower
+ * slot nearer by, which brings the checkpoint, and a start-up from there: a long transfer is
+ * cheaper on a small instance. */
+static void list_starts(struct bound *b)
+{
+    for (size_t s = 0; s < b->slot_count; s++) {
+        struct bound_slot *slot = &b->slots[s];
+        for (size_t far = 0; far < BOUND_LEVELS; far++)
+            slot->start_s[far] = b->start_s[far];
+        for (size_t near = 0; near + 1 < BOUND_LEVELS; near++) {
+            double slowest = slot->speed;
+            for (size_t k = 0; k < b->slot_count; k++)
+                if (within(slot, &b->slots[k], near))
+                    slowest = fmin(slowest, b->slots[k].speed);
+            for (size_t far = near + 1; far < BOUND_LEVELS; far++)
+                slot->start_s[far] =
+                    fmin(slot->start_s[far],
+                         b->start_s[near] + b->start_s[far] * (slowest / slot->speed));
+        }
+    }
+}
+
 static shoal_status make_slots(struct bound *b, const bool *allowed)
 {
     const struct market_prices *p = b->prices;
@@ -211,7 +242,7 @@ static double last_more(const struct bound *b)
 /* The largest value of the dual, and where it is; *out_usd INFINITY: the work cannot be done. */
 static shoal_status search(struct bound *b, double *out_usd, double *out_lambda)
 {
-    double work = fmax(0, b->job->work - last_more(b)), top = dearest(b);
+    double work = fmax(0, b->job->work - last_more(b)), top = fmax(dearest(b), LEAST_USD);
     struct bound_path low = {0}, high = {0}, mid;
     shoal_status st = SHOAL_OK;
 
@@ -254,6 +285,7 @@ static shoal_status find(struct bound *b, const struct market_avail *avail, cons
     shoal_status st = make_slots(b, allowed);
 
     list_moves(b);
+    list_starts(b);
     if (st == SHOAL_OK)
         st = make_tables(b);
     if (st == SHOAL_OK)
@@ -284,6 +316,8 @@ shoal_status market_bound(const struct base_alloc *alloc, const struct market_pr
         return base_err(err, SHOAL_E_INVAL,
                         "job '%s': work and instances must be above 0, its deadline a time",
                         job->name == NULL ? "" : job->name);
+    if (!(cell_s == 0 || cell_s >= 1)) /* each takes a step, and must be longer than a double's */
+        return base_err(err, SHOAL_E_INVAL, "cells of a bound must have a second at least");
     shoal_status st = find(&b, avail, allowed, cell_s, &result);
     fini(&b);
     if (st != SHOAL_OK) {

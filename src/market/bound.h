@@ -8,7 +8,7 @@
  * whatever lambda is (weak duality). The largest such bound is found on a line of lambdas; the
  * plan is spliced from the paths on either side of it and evaluated by the replay's own rules.
  * Between two changes of prices and availability everything is linear in time, so changing place
- * at changes only loses nothing: with cell_s 0 the paths are exact. With cell_s > 0 several
+ * at changes only loses nothing: with cell_s 0 the paths are exact. With cell_s >= 1 several
  * changes of an offer within a cell are seen as one, with the lowest price and without the
  * interruptions inside it: faster, lower, still a bound. Budget and fleet limits are not in it:
  * they can only make plans dearer. Cost: changes x offers x iterations (about 25). Any thread. */

@@ -10,7 +10,9 @@
  * would be cheaper here than in truth only with fewer than no steps: the formula charges it more
  * than it costs, and as such a stay does nothing it is left out of best plans; it could serve to
  * carry the checkpoint on in two cheap hops, which is why the costs of moving are made to never
- * fall with distance before.
+ * fall with distance before, and why a start may go by way of a slower slot that is nearer, for no
+ * time at all (bound.c): a stay between two others that shrinks to nothing still saves the faster
+ * one the long transfer.
  *
  * Between two changes all is linear, so a switch from a to b can be shifted to a change of a or of
  * b (or to another switch, when the stay between vanishes) without a loss. Therefore at a change
@@ -87,11 +89,11 @@ static shoal_status begin_at(struct bound *b, uint32_t s, double lambda, double 
     uint32_t places[BOUND_LEVELS] = {slot->zone, slot->region, slot->cloud,
                                      (uint32_t)b->place_count - 1};
     double worth = lambda * slot->speed;
-    double best = worth * b->start_s[0]; /* from nothing at all */
+    double best = worth * slot->start_s[0]; /* from nothing at all */
     size_t from = BOUND_LEVELS;
 
     for (size_t i = 0; i < BOUND_LEVELS; i++) {
-        double value = b->idle[places[i]].value + worth * b->start_s[i] + b->start_usd[i];
+        double value = b->idle[places[i]].value + worth * slot->start_s[i] + b->start_usd[i];
         if (value < best) {
             best = value;
             from = i;
@@ -100,7 +102,7 @@ static shoal_status begin_at(struct bound *b, uint32_t s, double lambda, double 
     if (best >= b->value[s])
         return SHOAL_OK;
     uint32_t before = NO_LEG;
-    double steps = -slot->speed * b->start_s[from == BOUND_LEVELS ? 0 : from];
+    double steps = -slot->speed * slot->start_s[from == BOUND_LEVELS ? 0 : from];
     if (from < BOUND_LEVELS) {
         struct bound_idle *idle = &b->idle[places[from]];
         shoal_status st = leg_of(b, idle, &before);
@@ -134,7 +136,7 @@ static void carry(struct bound *b, double lambda, double now_s, double dt, struc
             best->to_s = now_s;
             best->before = b->before[s];
         }
-        double anew = b->idle[slot->zone].value + lambda * slot->speed * b->start_s[0];
+        double anew = b->idle[slot->zone].value + lambda * slot->speed * slot->start_s[0];
         if (b->rate[s] >= 0 && b->value[s] >= anew)
             drop(b, i);
         else

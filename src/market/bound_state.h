@@ -18,6 +18,7 @@ struct bound_slot {
     uint32_t offer;
     uint32_t zone, region, cloud; /* indices of `idle` */
     double speed;                 /* steps/s in the long run */
+    double start_s[BOUND_LEVELS]; /* steps that beginning here loses, by distance, over speed */
 };
 
 struct bound_leg { /* a stay of a path, and the one before it */

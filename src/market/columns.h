@@ -24,9 +24,9 @@ struct market_header {
     size_t count;
     bool strict; /* any other column is an error */
 };
-/* Which field each column is (at[count]), -1: none; in capital letters or not, blanks around names do
- * not count and are cut off. SHOAL_E_FORMAT: a column that is unknown, there twice, or required and
- * missing. */
+/* Which field each column is (at[count]), -1: none; in capital letters or not, blanks around names
+ * do not count and are cut off. SHOAL_E_FORMAT: a column that is unknown, there twice, or required
+ * and missing. */
 SHOAL_MUST_USE shoal_status market_columns_find(const struct market_header *header, int *at,
                                                 shoal_err *err);
 

@@ -32,7 +32,7 @@ static shoal_status visit_name(struct walk *w, size_t length, const char *name, 
     return st;
 }
 
-/* What a failed listing means: no folder, so a file; or a folder that cannot be read. */
+/* What cannot be listed is taken for a file; a folder that cannot be read says so when opened. */
 static shoal_status visit_file(struct walk *w, int depth, shoal_err *err)
 {
     if (++w->files > MARKET_FOLDER_FILES_MAX)

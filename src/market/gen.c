@@ -64,6 +64,10 @@ static shoal_status parse_kinds(const char *text, struct kind *kinds, size_t *ou
                 "expected kinds such as small:V100:1=3.06 (name, accelerator, how many, "
                 "US dollars an hour on demand), found '%.*s'",
                 (int)(length < 60 ? length : 60), at);
+        for (size_t i = 0; i < *out_count; i++)
+            if (strcmp(kinds[i].name, kinds[*out_count].name) == 0)
+                return base_err(err, SHOAL_E_INVAL, "the kind '%.60s' is there twice",
+                                kinds[i].name);
         (*out_count)++;
         at += length + (at[length] == ',');
     }
@@ -138,6 +142,8 @@ shoal_status market_gen(const struct market_gen_opts *opts, struct base_buf *out
 
     if (st != SHOAL_OK)
         return st;
+    if (opts->from_s + opts->days * 86400 >= MARKET_WHEN_MAX)
+        return base_err(err, SHOAL_E_INVAL, "these prices end after 2099, which no reader takes");
     walk = base_calloc(out->alloc, days, sizeof *walk);
     if (walk == NULL)
         return base_err_nomem(err, "making prices");

@@ -1,9 +1,10 @@
 /* gen.h - made-up price histories, so that documents, tests and first steps need nobody's data.
  *
  * The price of a spot offer is its price on demand times a level that wanders around a mean: its
- * logarithm falls back to it within weeks, as the sum of what the region and the zone do; it changes
- * at random times and never passes the price on demand. Nothing is measured in it. Same options, same
- * bytes; offers have draws of their own, so more zones or kinds change no other's prices. Any thread. */
+ * logarithm falls back to it within weeks, as the sum of what the region and the zone do; it
+ * changes at random times and never passes the price on demand. Nothing is measured in it. Same
+ * options, same bytes; offers have draws of their own, so more zones or kinds change no other's
+ * prices. Any thread. */
 #ifndef MARKET_GEN_H
 #define MARKET_GEN_H
 

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "env/env.h"
 
-enum { MARKET_JOBS_MAX = 100000, MARKET_INSTANCES_MAX = 1000000 };
+enum { MARKET_JOBS_MAX = 4096, MARKET_INSTANCES_MAX = 1000000 }; /* their sum fits 32 bits */
 
 #define MARKET_WORK_MAX 1e18 /* steps */
 

@@ -4,8 +4,8 @@
  * A pull reader over open input (env/lines.h): each call gives the next token of a stream of JSON
  * values; the grammar is checked as it goes, so tokens always nest. Texts are cut at
  * MARKET_JSON_TEXT_MAX bytes and marked as cut: what the caller skips may be of any size.
- * Everything that jansson accepts is accepted, down to MARKET_JSON_DEPTH_MAX levels; of numbers that
- * are cut the grammar is not checked. lines->line counts along, for messages. Owner thread
+ * Everything that jansson accepts is accepted, down to MARKET_JSON_DEPTH_MAX levels; of numbers
+ * that are cut the grammar is not checked. lines->line counts along, for messages. Owner thread
  * only. Tests: tests/unit/market/test_json.c. */
 #ifndef MARKET_JSON_H
 #define MARKET_JSON_H

@@ -1,8 +1,9 @@
 /* page.c - the page: what is on it, in which order, and what its parts share; also the sums that
  * sentences and tables are made of.
  *
- * Files: page_text.c (words, table, how to repeat it), page_prices.c (prices and the moves on them),
- * page_time.c (who was where, cost over time, moves, jobs). Tests: tests/unit/market/test_page.c. */
+ * Files: page_text.c (words, table, how to repeat it), page_prices.c (prices and the moves on
+ * them), page_time.c (who was where, cost over time, moves, jobs). Tests:
+ * tests/unit/market/test_page.c. */
 #include "market/page_parts.h"
 
 #include "base/assert.h"
@@ -55,6 +56,21 @@ double market_run_times(const struct market_story *story, size_t run)
     struct market_sums fixed = market_run_sums(story, story->fixed);
     bool done = sums.finished == story->job_count && fixed.finished == story->job_count;
     return done ? market_times_less(sums.usd, fixed.usd) : (double)NAN;
+}
+
+double market_run_rescued(const struct market_story *story, size_t run)
+{
+    const struct market_result *r = &story->runs[run].result;
+    double rescued_s = 0, all_s = 0;
+
+    for (size_t i = 0; i < r->job_count; i++) {
+        const struct market_outcome *o = &r->jobs[i];
+        bool spot =
+            o->stay_count > 0 && story->prices->offers[o->stays[0].offer].how == MARKET_SPOT;
+        all_s += o->spot_s + o->on_demand_s;
+        rescued_s += o->guarded && spot ? o->on_demand_s : 0;
+    }
+    return all_s > 0 ? rescued_s / all_s : 0;
 }
 
 size_t market_run_cheapest(const struct market_story *story)
@@ -243,7 +259,8 @@ void market_page_spend(const struct market_page *page, double *bins, double from
 
 /* ---- which places have a colour ---- */
 
-/* Time of every run on the offer; the lead's counts a hundredfold, so that its places come first. */
+/* Time of every run on the offer; the lead's counts a hundredfold, so that its places come
+ * first. */
 static double weigh(const struct market_story *s, double *time_s)
 {
     double all = 0;

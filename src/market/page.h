@@ -1,9 +1,9 @@
 /* page.h - what came of buying by several strategies, and one self-contained HTML page about it.
  *
  * Words first, then the table, prices with the moves on them, who was where, cost over time, the
- * moves one by one, and how to repeat it. Inline SVG written here, no scripts, printable, under 1 MB
- * whatever the number of jobs, offers and moves: lines have a maximum of points, tables of rows. The
- * kit is src/page. Tests: tests/unit/market/test_page.c. */
+ * moves one by one, and how to repeat it. Inline SVG written here, no scripts, printable, under 1
+ * MB whatever the number of jobs, offers and moves: lines have a maximum of points, tables of rows.
+ * The kit is src/page. Tests: tests/unit/market/test_page.c. */
 #ifndef MARKET_PAGE_H
 #define MARKET_PAGE_H
 
@@ -29,6 +29,7 @@ struct market_story {
     size_t lead;  /* the run that pages and sentences are about */
     size_t fixed; /* the run that stays where it was cheapest at the start; SIZE_MAX: none */
     /* No plan can cost less, all jobs together; NAN: not computed. */
+    size_t bare_left_out; /* offers of accelerators without their host */
     double bound_usd;
     double plan_usd;          /* of plans that know the future; NAN or INFINITY: none was found */
     bool one_cloud, one_kind; /* of all that is allowed: not worth naming */
@@ -55,6 +56,8 @@ double market_times_less(double usd, double other);
 /* How many times less than the fixed run a run costs; NAN where there is none, or one of the two is
  * not done. */
 double market_run_times(const struct market_story *story, size_t run);
+/* Share of its running time that a run spent on demand because the guard sent it there from spot. */
+double market_run_rescued(const struct market_story *story, size_t run);
 /* The cheapest of the runs that did all the work, or SIZE_MAX. */
 size_t market_run_cheapest(const struct market_story *story);
 /* The offer a run begins on, or MARKET_NONE. */
@@ -64,8 +67,8 @@ uint32_t market_run_first(const struct market_run *run);
 double market_unit_price(const struct market_story *story, size_t job, uint32_t offer,
                          double usd_h);
 
-/* "us-east-1b p3.2xlarge", "us-east-1 on demand": what tells an offer from the others that are allowed.
- * Returns buf. */
+/* "us-east-1b p3.2xlarge", "us-east-1 on demand": what tells an offer from the others that are
+ * allowed. Returns buf. */
 const char *market_place_text(const struct market_story *story, uint32_t offer, char *buf,
                               size_t size);
 /* Why a stay of a job ended, for people: "cheaper elsewhere". */

@@ -1,4 +1,5 @@
-/* page_parts.h - what the files of the page share: the page being written, its colours, its sections.
+/* page_parts.h - what the files of the page share: the page being written, its colours, its
+ * sections.
  *
  * Private to src/market/page*.c. Everything that comes from data passes through page_name or
  * base_buf_html on its way into the page. All writers append to page->out, whose first failure

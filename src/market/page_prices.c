@@ -133,7 +133,8 @@ static void draw_line(const struct plot *plot, struct base_buf *out, const doubl
     base_buf_puts(out, "\"/>");
 }
 
-/* The first job's way through the prices: each stay at its price, joined where it went on at once. */
+/* The first job's way through the prices: each stay at its price, joined where it went on at
+ * once. */
 static void draw_path(const struct plot *plot, struct base_buf *out)
 {
     const struct market_page *page = plot->page;

@@ -49,7 +49,18 @@ static void say_lead(const struct market_page *page)
     if (sums.finished < s->job_count)
         base_buf_printf(out, ", but %zu of %zu job%s not done", s->job_count - sums.finished,
                         s->job_count, s->job_count - sums.finished == 1 ? " is" : "s are");
-    base_buf_puts(out, ".</p>");
+    base_buf_puts(out, ".");
+    double share =
+        s->fixed == SIZE_MAX || s->fixed == s->lead ? 0 : market_run_rescued(s, s->fixed);
+    if (share >= 0.1)
+        base_buf_printf(out, " Staying ran %.0f\xc2\xa0%% on demand to keep the deadline.",
+                        100 * share);
+    base_buf_puts(out, "</p>");
+    if (s->bare_left_out > 0)
+        base_buf_printf(out,
+                        "<p>Left out: %zu offer%s of accelerators without their host (see "
+                        "<code>--bare</code>).</p>",
+                        s->bare_left_out, plural(s->bare_left_out));
 }
 
 /* What it did for that: moves, interruptions, time that was no work. */
@@ -110,8 +121,11 @@ static void say_bound(const struct market_page *page)
     if (sums.finished == s->job_count && s->bound_usd > 0) {
         base_buf_puts(out, ": ");
         market_page_strategy(out, &s->runs[s->lead]);
-        base_buf_printf(out, " is within %.1f\xc2\xa0%% of that",
-                        100 * fmax(sums.usd / s->bound_usd - 1, 0));
+        if (sums.usd >= 2 * s->bound_usd)
+            base_buf_printf(out, " costs %.2f times that", sums.usd / s->bound_usd);
+        else
+            base_buf_printf(out, " is within %.1f\xc2\xa0%% of that",
+                            100 * fmax(sums.usd / s->bound_usd - 1, 0));
     }
     if (isfinite(s->plan_usd) && s->plan_usd > 1.005 * s->bound_usd)
         base_buf_printf(out, "; such a plan was found at %s",

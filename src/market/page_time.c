@@ -1,5 +1,5 @@
-/* page_time.c - who was where and what it added up to: a lane for each strategy (or job of a fleet),
- * cost over time, the moves one by one, and a fleet's jobs. */
+/* page_time.c - who was where and what it added up to: a lane for each strategy (or job of a
+ * fleet), cost over time, the moves one by one, and a fleet's jobs. */
 #include "market/page_parts.h"
 
 #include "base/text.h"

@@ -130,8 +130,8 @@ const char *market_offer_text(const struct market_prices *prices, uint32_t offer
 
 /* Whether a zone goes by its id (use1-az4), as AWS has beside names (us-east-1b). */
 bool market_zone_is_id(const char *zone);
-/* Clears allowed[] (by offer) where a spot offer is told by the id of its zone and zones of that region
- * and kind are told by name, too: the same zones twice. */
+/* Clears allowed[] (by offer) where a spot offer is told by the id of its zone and zones of that
+ * region and kind are told by name, too: the same zones twice. */
 SHOAL_MUST_USE shoal_status market_offers_once(const struct base_alloc *alloc,
                                                const struct market_prices *prices, bool *allowed,
                                                size_t *out_dropped);

@@ -73,8 +73,8 @@ SHOAL_MUST_USE shoal_status market_read_header(struct market_read *rd,
                                                bool strict, shoal_err *err);
 /* The next line, which has as many fields as the header had. */
 SHOAL_MUST_USE shoal_status market_read_row(struct market_read *rd, size_t width, shoal_err *err);
-/* The first line, where it begins with `magic`, goes on with " v1"; it is not taken. SHOAL_END: there
- * is no line. */
+/* The first line, where it begins with `magic`, goes on with " v1"; it is not taken. SHOAL_END:
+ * there is no line. */
 SHOAL_MUST_USE shoal_status market_read_magic(struct market_read *rd, const char *magic,
                                               shoal_err *err);
 

@@ -271,6 +271,7 @@ static void go_on(struct replay *r, struct replay_job *j)
         j->phase = REPLAY_RUNNING;
         j->run_from_s = j->phase_s;
         j->done_s = j->phase_s + market_pace_s(j->pace, j->job->work - j->kept);
+        j->guard_s = fmin(j->guard_s, r->now_s); /* from here the way on demand is longer */
     }
     if (j->phase == REPLAY_RUNNING && j->done_s <= r->now_s)
         finish(r, j);

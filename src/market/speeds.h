@@ -2,8 +2,9 @@
  *
  * A list of rules "NAME=STEPS_PER_S": the name of a kind of instance, which may have '*' in it
  * ("p3.*"), or of an accelerator ("V100"), whose speed is then that of one of them. Where several
- * rules fit a kind the last one holds; kinds no rule fits cannot do the work. Speeds may be relative:
- * nothing but their ratios, and the work counted in the same steps, matters. Owner thread only. */
+ * rules fit a kind the last one holds; kinds no rule fits cannot do the work. Speeds may be
+ * relative: nothing but their ratios, and the work counted in the same steps, matters. Owner thread
+ * only. */
 #ifndef MARKET_SPEEDS_H
 #define MARKET_SPEEDS_H
 
@@ -40,8 +41,8 @@ SHOAL_MUST_USE shoal_status market_speeds_load(shoal_env *env, const char *path,
 /* Whether there are rules of a model. */
 bool market_speeds_has(const struct market_speeds *speeds, const char *model);
 
-/* steps/s of one instance of each kind of the history (0: it cannot run there) into `by_kind`. A rule
- * that fits no kind is an error, SHOAL_E_NOTFOUND, which offers the nearest name. */
+/* steps/s of one instance of each kind of the history (0: it cannot run there) into `by_kind`. A
+ * rule that fits no kind is an error, SHOAL_E_NOTFOUND, which offers the nearest name. */
 SHOAL_MUST_USE shoal_status market_speeds_apply(const struct market_speeds *speeds,
                                                 const char *model,
                                                 const struct market_prices *prices, double *by_kind,

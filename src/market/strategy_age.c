@@ -19,11 +19,11 @@ static double bin_to_s(size_t bin)
 
 size_t market_age_bin(double age_s)
 {
-    size_t bin = 0;
-
-    while (bin + 1 < MARKET_AGES && age_s >= bin_to_s(bin))
-        bin++;
-    return bin;
+    if (!(age_s >= FIRST_S))
+        return 0;
+    if (age_s >= bin_to_s(MARKET_AGES - 1))
+        return MARKET_AGES - 1;
+    return (size_t)ilogb(age_s / FIRST_S) + 1;
 }
 
 double market_age_rate(const double *seconds, const double *ends, size_t bin)

@@ -14,8 +14,9 @@
  * independent): sets of independent rows are a matroid, so taking rows by rising cost wherever they
  * add to the span gives the cheapest regular choice of all.
  *
- * Cost: O(rows used^2) an exchange, `used` the columns where a row is not 0: milliseconds for
- * hundreds of rows, seconds at the limits. */
+ * Cost: O(rows used^2) an exchange, `used` the columns where a row is not 0. Work is bounded by
+ * counts (RELAX_MAX, and WORK_MAX of design_round.c): under a second for hundreds of rows with 4
+ * columns used, some seconds for thousands; up to a minute where all 32 are used by 4096 rows. */
 #include "num/design.h"
 
 #include "base/err.h"
@@ -24,7 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_MAX = 4000 };
+enum { STEPS_MAX = 4000, STEPS_MIN = 64 };
+static const double RELAX_MAX = 2e9;    /* multiplications for the relaxed problem, about */
 static const double SINGULAR = 1e-12;   /* of a pivot of a matrix whose diagonal was 1 */
 static const double INDEPENDENT = 1e-6; /* rest of a unit vector */
 
@@ -327,6 +329,7 @@ static void take_rows(const struct num_design_problem *p, const double *size, st
             if (v != 0)
                 d->used[at * n + d->used_count[at]++] = (uint8_t)k;
         }
+        d->pass += (double)d->used_count[at] * d->used_count[at];
         d->cost[at] = p->cost[i] / p->budget;
         d->from[at] = (uint32_t)i;
         d->rows++;
@@ -470,6 +473,12 @@ bool design_round(struct design *d, const double *weight, bool *pick)
     return true;
 }
 
+/* Any number of exchanges gives a bound, more of them a better one. */
+static int steps_for(const struct design *d)
+{
+    return (int)fmin(STEPS_MAX, fmax(RELAX_MAX / (2 * d->pass + 1), STEPS_MIN));
+}
+
 /* The value of all rows at once, which more than the budget could not make better. */
 static double bound_of_all(const struct design *d, bool *scratch, struct design_point *point)
 {
@@ -500,7 +509,8 @@ static shoal_status choose(const struct base_alloc *alloc, const struct num_desi
     design_fill(d, pick, &point);
     for (size_t i = 0; i < d->rows; i++)
         weight[i] = pick[i] ? 1 : 0;
-    double bound = fmax(design_relax(d, weight, STEPS_MAX, &point), bound_of_all(d, other, &point));
+    double bound =
+        fmax(design_relax(d, weight, steps_for(d), &point), bound_of_all(d, other, &point));
     double value = design_improve(d, pick, &point);
     if (design_round(d, weight, other) && design_look_at_pick(d, other, &point)) {
         double second = design_improve(d, other, &point);

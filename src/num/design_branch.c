@@ -179,9 +179,7 @@ double design_branch(const struct base_alloc *alloc, struct design *d, double *w
                        .closed = INFINITY};
     double scale = d->by == NUM_DESIGN_D ? (double)d->columns : *value;
 
-    size_t work = 1; /* of an exchange */
-    for (size_t i = 0; i < d->rows; i++)
-        work += (size_t)d->used_count[i] * d->used_count[i];
+    size_t work = 1 + (size_t)d->pass; /* of an exchange */
     ps.max = WORK_MAX / work < PARTS_MAX ? WORK_MAX / work : PARTS_MAX;
     if (ps.max < 2 || *value - bound <= TARGET * scale)
         return bound;

@@ -30,6 +30,8 @@ struct design {
     double known[DESIGN_N * DESIGN_N];
     double wanted[DESIGN_N * DESIGN_N]; /* A: the sum of at at' */
     double shift;                       /* D: what scaling took from the value */
+    double pass;                        /* multiplications of a product with each row */
+    double work;                        /* and those spent on improving choices so far */
 };
 
 enum design_state { DESIGN_FREE, DESIGN_IN, DESIGN_OUT };
@@ -78,7 +80,8 @@ bool design_basis(struct design *d, const double *key, double most, bool *pick);
 double design_relax(struct design *d, double *weight, int steps_max, struct design_point *p);
 /* Rows by falling weight, regular, within the budget; false: it would cost more. */
 bool design_round(struct design *d, const double *weight, bool *pick);
-/* Improves a regular choice by moves until none helps; its value without shift. */
+/* Improves a regular choice by moves until none helps, or all work allowed is done; its value
+ * without shift. */
 double design_climb(struct design *d, bool *pick, struct design_point *p);
 /* The same, and starts again from rows forced in, where that may help. */
 double design_improve(struct design *d, bool *pick, struct design_point *p);

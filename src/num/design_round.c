@@ -5,18 +5,33 @@
  * exchanges that lose least); and start from one row that is not in, with as many of the others as
  * the budget then allows (tried for the FORCED rows that gain most for their cost), for choices of
  * hardly more rows than coefficients, where exchanges of one lead nowhere. Every move lowers the
- * value, so it ends. */
+ * value, so it ends; large problems end before, after WORK_MAX multiplications (counted, not timed,
+ * so that the result is the same everywhere). */
 #include "num/design_parts.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MOVES_MAX = 2000, FEW = 24, FORCED = 32, ROUGH = 4, NONE = UINT32_MAX };
-static const double HELPS = 1e-9; /* of the value; D: absolute */
+static const double HELPS = 1e-9;   /* of the value; D: absolute */
+static const double WORK_MAX = 8e9; /* of all moves for one problem, about */
 
 static double least_gain(const struct design *d, double value)
 {
     return d->by == NUM_DESIGN_D ? HELPS : HELPS * value;
+}
+
+/* Counts so many passes of products over all rows, and a look at a point. */
+static void count_work(struct design *d, double passes)
+{
+    double n = (double)d->columns;
+
+    d->work += passes * d->pass + 4 * n * n * n;
+}
+
+static bool may_go_on(const struct design *d)
+{
+    return d->work < WORK_MAX;
 }
 
 /* What adding row i takes off the value. */
@@ -42,6 +57,7 @@ static bool add_one(struct design *d, bool *pick, double *cost, struct design_po
             found = (uint32_t)i;
         }
     }
+    count_work(d, 2);
     if (found == NONE)
         return false;
     design_add(d, p->m, found, 1);
@@ -146,6 +162,7 @@ static bool try_filled(struct design *d, bool *pick, struct swap s, struct desig
     apply(pick, s);
     bool fits = design_look_at_pick(d, pick, p);
     cost = design_cost(d, pick);
+    count_work(d, 1);
     while (fits && count < sizeof added / sizeof *added) {
         double best = 0;
         added[count] = NONE;
@@ -162,6 +179,7 @@ static bool try_filled(struct design *d, bool *pick, struct swap s, struct desig
             break;
         design_add(d, p->m, added[count], 1);
         fits = design_look(d, p);
+        count_work(d, 2);
         pick[added[count]] = true;
         cost += d->cost[added[count++]];
     }
@@ -177,16 +195,19 @@ static bool try_filled(struct design *d, bool *pick, struct swap s, struct desig
 static bool move(struct design *d, bool *pick, struct design_point *p)
 {
     struct swap best, cheaper[FEW];
-    size_t count;
+    size_t count, picked = 0;
 
     for (size_t i = 0; i < d->rows; i++) {
+        picked += pick[i];
         d->score[i] = design_product(d, p->inverse, i, i);
         d->rate[i] = design_product(d, p->sure, i, i);
     }
     look_for_swaps(d, pick, p, &best, cheaper, &count);
+    count_work(d, 2);
+    d->work += 2 * (double)picked * sqrt(d->pass * (double)d->rows); /* entries of rows, or more */
     if (best.fall > least_gain(d, p->value) && try_filled(d, pick, best, p))
         return true;
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count && may_go_on(d); k++) {
         if (try_filled(d, pick, cheaper[k], p))
             return true;
         if (!design_look_at_pick(d, pick, p))
@@ -200,7 +221,7 @@ double design_climb(struct design *d, bool *pick, struct design_point *p)
     if (!design_look_at_pick(d, pick, p))
         return INFINITY;
     fill(d, pick, p);
-    for (int moves = 0; moves < MOVES_MAX && move(d, pick, p); moves++)
+    for (int moves = 0; moves < MOVES_MAX && may_go_on(d) && move(d, pick, p); moves++)
         ;
     return design_look_at_pick(d, pick, p) ? p->value : INFINITY;
 }
@@ -253,7 +274,7 @@ static double restart(struct design *d, bool *pick, double value, struct design_
     bool *other = d->other, *tried = d->tried;
 
     memset(tried, 0, d->rows * sizeof *tried);
-    for (int force = 0; force < FORCED; force++) {
+    for (int force = 0; force < FORCED && may_go_on(d); force++) {
         bool better = false;
         uint32_t in = next_forced(d, pick, p, tried);
         if (in == NONE)

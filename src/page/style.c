@@ -112,7 +112,7 @@ const char page_style[] =
     ".cmp td::before{content:attr(data-l);display:block;font-size:12px;font-weight:400;color:var(--dim)}}\n"
     "@media (max-width:720px){.l2,.opt,td.hide,th.hide{display:none}\n"
     ".top{padding:8px 16px}main{padding:12px 12px 40px;gap:12px}.cols{gap:12px}.panel{padding:12px}\n"
-    ".cmp tr{grid-template-columns:repeat(3,minmax(0,1fr))}\n"
+    ".cmp tr{grid-template-columns:repeat(3,minmax(0,1fr))}.cmp tbody td{white-space:normal}\n"
     ".plot{padding-right:12px}.lanes{padding-left:64px;padding-right:8px}.j{stroke-width:.4}\n"
     ".facts{grid-template-columns:repeat(2,minmax(0,1fr))}\n"
     ".row{grid-template-columns:minmax(0,1fr) max-content}.row>svg{grid-column:1/-1;order:1}\n"

@@ -4,7 +4,8 @@
  * one cut. Piece by piece the cheapest node is found: of the jobs on it the set that frees enough
  * with the fewest GPUs moved, by a table over sums of GPUs (at most 64 x 64 steps), then the fewest
  * jobs. Those of the set, largest first, are put into holes elsewhere; where that fails the next
- * cheapest node is tried, a few times. Cost: nodes x jobs per node x GPUs per node for each piece. */
+ * cheapest node is tried, a few times. Cost: nodes x jobs per node x GPUs per node for each piece.
+ * */
 #include "sched/defrag.h"
 
 #include "base/assert.h"

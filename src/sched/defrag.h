@@ -1,11 +1,11 @@
 /* defrag.h - room for a gang by moving a few running jobs elsewhere.
  *
  * GPUs that are free in number but not together are of no use to a job that wants them together. A
- * gang needs as many nodes as it takes at least; of each enough GPUs are cleared by moving jobs that
- * lie wholly on it to where they fit as they are, in the holes of other nodes. The cheapest nodes are
- * cleared: those where the fewest GPUs move, then the fewest jobs; for a gang of several nodes those of
- * the first rack where it can be done. Nothing is moved in two steps, and jobs that span nodes
- * stay.
+ * gang needs as many nodes as it takes at least; of each enough GPUs are cleared by moving jobs
+ * that lie wholly on it to where they fit as they are, in the holes of other nodes. The cheapest
+ * nodes are cleared: those where the fewest GPUs move, then the fewest jobs; for a gang of several
+ * nodes those of the first rack where it can be done. Nothing is moved in two steps, and jobs that
+ * span nodes stay.
  *
  * Who may be moved is the caller's to say. Works on a floor (floor.h), which shows the result on
  * success and is as it was on failure. Owner thread only. Tests: tests/unit/sched/test_defrag.c. */
@@ -49,12 +49,12 @@ SHOAL_MUST_USE shoal_status sched_defrag_begin(struct sched_defrag *d, struct sc
                                                const struct sched_snapshot *snap, bool *movable);
 
 /* Makes room for a gang on the fewest nodes of the kind. True: the floor has the jobs moved and the
- * gang on its places, moves and places say which; those jobs move no more in this decision. One that
- * failed is not tried again while as many GPUs are free. */
+ * gang on its places, moves and places say which; those jobs move no more in this decision. One
+ * that failed is not tried again while as many GPUs are free. */
 bool sched_defrag_make_room(struct sched_defrag *d, uint32_t kind, uint32_t gpus,
                             struct sched_floor_rules rules);
-/* Undoes the last make_room that succeeded; the jobs it had moved stay where they are for the rest of
- * the decision. */
+/* Undoes the last make_room that succeeded; the jobs it had moved stay where they are for the rest
+ * of the decision. */
 void sched_defrag_undo(struct sched_defrag *d, uint32_t kind);
 
 #endif

@@ -1,10 +1,10 @@
 /* floor.c - free GPUs by node, and places by rules of locality (see floor.h).
  *
  * A gang that fits a node goes to the fullest node with room; one pass over the nodes of its kind.
- * Larger gangs, and smaller ones that were allowed to be spread, take the emptiest nodes first, which
- * uses the fewest, and for the rest the fullest node that holds it; one pass per count of free GPUs,
- * for each rack where one rack is asked for. Searches that failed are remembered until GPUs are given
- * back, as taking more never helps. */
+ * Larger gangs, and smaller ones that were allowed to be spread, take the emptiest nodes first,
+ * which uses the fewest, and for the rest the fullest node that holds it; one pass per count of
+ * free GPUs, for each rack where one rack is asked for. Searches that failed are remembered until
+ * GPUs are given back, as taking more never helps. */
 #include "sched/floor.h"
 
 #include "base/assert.h"
@@ -274,8 +274,9 @@ static uint32_t tightest(const struct sched_floor *f, uint32_t from, uint32_t to
     return best;
 }
 
-/* Takes GPUs from the emptiest nodes among positions from .. to, the rest from the fullest that holds
- * it. Places are in floor->places, not yet taken from what is free. 0: they are not enough. */
+/* Takes GPUs from the emptiest nodes among positions from .. to, the rest from the fullest that
+ * holds it. Places are in floor->places, not yet taken from what is free. 0: they are not enough.
+ * */
 static uint32_t span(struct sched_floor *f, uint32_t kind, uint32_t from, uint32_t to,
                      uint32_t gpus, bool alone)
 {

@@ -1,9 +1,10 @@
 /* floor.h - who sits where: free GPUs by node, and places for a gang by rules of locality that a
  * policy applies by itself.
  *
- * plan.h keeps the books of a decision and refuses what does not fit; a floor is what a policy thinks
- * on before it says anything: GPUs may be given and taken back, which is how moves are tried. It
- * also knows how many jobs of several GPUs are on each node, so that they can be kept apart.
+ * plan.h keeps the books of a decision and refuses what does not fit; a floor is what a policy
+ * thinks on before it says anything: GPUs may be given and taken back, which is how moves are
+ * tried. It also knows how many jobs of several GPUs are on each node, so that they can be kept
+ * apart.
  *
  * Always true: a node that is down has nothing free; ties go to the lowest node. Owner thread only.
  * Tests: tests/unit/sched/test_floor.c. */
@@ -65,20 +66,20 @@ bool sched_floor_fits(const struct sched_floor *floor, const struct sched_alloc 
 void sched_floor_take(struct sched_floor *floor, const struct sched_alloc *alloc);
 void sched_floor_give(struct sched_floor *floor, const struct sched_alloc *alloc);
 
-/* Fewest live nodes of the kind that could hold the gang, in one rack where one can: what strict asks
- * for. 0: all of them together cannot. */
+/* Fewest live nodes of the kind that could hold the gang, in one rack where one can: what strict
+ * asks for. 0: all of them together cannot. */
 uint32_t sched_floor_fewest(struct sched_floor *floor, uint32_t kind, uint32_t gpus);
 /* Whether one rack can hold it, were it empty. */
 bool sched_floor_one_rack(struct sched_floor *floor, uint32_t kind, uint32_t gpus);
 
-/* A rack begins at position `from` of the order: where it ends; and fewest live nodes there, 0: they
- * cannot hold it. */
+/* A rack begins at position `from` of the order: where it ends; and fewest live nodes there, 0:
+ * they cannot hold it. */
 uint32_t sched_floor_rack_end(const struct sched_floor *floor, uint32_t kind, uint32_t from);
 uint32_t sched_floor_fewest_in(const struct sched_floor *floor, uint32_t from, uint32_t to,
                                uint32_t gpus);
 
-/* Finds and takes places, nodes increasing; *out points to floor->places until the next call. False,
- * and nothing changes, where there are none. */
+/* Finds and takes places, nodes increasing; *out points to floor->places until the next call.
+ * False, and nothing changes, where there are none. */
 bool sched_floor_find(struct sched_floor *floor, uint32_t kind, uint32_t gpus,
                       struct sched_floor_rules rules, struct sched_alloc *out);
 

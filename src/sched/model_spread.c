@@ -1,4 +1,5 @@
-/* model_spread.c - speed against locality, by the figures of the Philly study (see model_spread.h). */
+/* model_spread.c - speed against locality, by the figures of the Philly study (see model_spread.h).
+ * */
 #include "sched/model_spread.h"
 
 #include <string.h>

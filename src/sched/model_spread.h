@@ -1,12 +1,12 @@
-/* model_spread.h - how much slower a job runs when its GPUs lie on more nodes than they need, or beside
- * other jobs of several GPUs.
+/* model_spread.h - how much slower a job runs when its GPUs lie on more nodes than they need, or
+ * beside other jobs of several GPUs.
  *
  * A small stated table for models that know nothing of it, such as plain durations. The figures are
  * those of the Philly study (Jeon et al., USENIX ATC 2019), about: ResNet-50 on 2 GPUs made 114.8
- * images/s on one node, 98.0 on two, 75.6 on one node and 74.1 on two with other jobs beside it; GPUs of
- * 16-GPU jobs were 34 % used on 2 nodes and 29 % on 8. The last pair, 0.85, is what the first, 98.0 of
- * 114.8, says too: being spread costs about a seventh, however far. They are for one model on one kind
- * of hardware and stand for all here, as there are no others. Pure; any thread.
+ * images/s on one node, 98.0 on two, 75.6 on one node and 74.1 on two with other jobs beside it;
+ * GPUs of 16-GPU jobs were 34 % used on 2 nodes and 29 % on 8. The last pair, 0.85, is what the
+ * first, 98.0 of 114.8, says too: being spread costs about a seventh, however far. They are for one
+ * model on one kind of hardware and stand for all here, as there are no others. Pure; any thread.
  * Tests: tests/unit/sched/test_model_spread.c. */
 #ifndef SCHED_MODEL_SPREAD_H
 #define SCHED_MODEL_SPREAD_H

@@ -1,8 +1,8 @@
 /* quota.h - GPUs that groups of jobs (virtual clusters) have a right to, and what they hold.
  *
- * Written as `vision=64+speech=32` (a comma does as well): GPUs by the name of the group. Once any is
- * given, a group that is not named has none. Not given at all: no group has a limit. Owner thread
- * only. Tests: tests/unit/sched/test_quota.c. */
+ * Written as `vision=64+speech=32` (a comma does as well): GPUs by the name of the group. Once any
+ * is given, a group that is not named has none. Not given at all: no group has a limit. Owner
+ * thread only. Tests: tests/unit/sched/test_quota.c. */
 #ifndef SCHED_QUOTA_H
 #define SCHED_QUOTA_H
 
@@ -25,8 +25,8 @@ SHOAL_MUST_USE shoal_status sched_quota_check(const char *text, const struct sch
 /* A decision begins, with nothing held. */
 void sched_quota_begin(struct sched_quota *quota, const char *text,
                        const struct sched_snapshot *snap);
-/* Makes a row for the group, if there is none yet; its name is looked up in `text`, that of begin. The
- * functions below are for groups that have one. */
+/* Makes a row for the group, if there is none yet; its name is looked up in `text`, that of begin.
+ * The functions below are for groups that have one. */
 SHOAL_MUST_USE shoal_status sched_quota_meet(struct sched_quota *quota, const char *text,
                                              const struct sched_snapshot *snap, uint32_t group);
 void sched_quota_fini(struct sched_quota *quota);
@@ -38,8 +38,8 @@ uint32_t sched_quota_held(const struct sched_quota *quota, uint32_t group);
 bool sched_quota_fits(const struct sched_quota *quota, uint32_t group, uint32_t gpus);
 void sched_quota_hold(struct sched_quota *quota, uint32_t group, uint32_t gpus);
 void sched_quota_release(struct sched_quota *quota, uint32_t group, uint32_t gpus);
-/* Asked of jobs that run, in order of arrival, once each after begin: whether it is among those that
- * the quota of its group covers. The others run on borrowed GPUs. */
+/* Asked of jobs that run, in order of arrival, once each after begin: whether it is among those
+ * that the quota of its group covers. The others run on borrowed GPUs. */
 bool sched_quota_covers(struct sched_quota *quota, uint32_t group, uint32_t gpus);
 
 #endif

@@ -1,9 +1,10 @@
-/* detail.c - where each job's time went: waiting by reason, GPU time by number of servers, what being
- * spread or beside others cost; and the speed that places leave a job.
+/* detail.c - where each job's time went: waiting by reason, GPU time by number of servers, what
+ * being spread or beside others cost; and the speed that places leave a job.
  *
- * The speed of a job follows from where it and others lie when a plan has been carried out, and holds
- * until the next: a neighbour that ends in between is felt until then. Nothing is counted anew while
- * nobody's places change. Sums are kept in double and handed over as float when the job ends. */
+ * The speed of a job follows from where it and others lie when a plan has been carried out, and
+ * holds until the next: a neighbour that ends in between is felt until then. Nothing is counted
+ * anew while nobody's places change. Sums are kept in double and handed over as float when the job
+ * ends. */
 #include "sim/state.h"
 
 #include "base/assert.h"

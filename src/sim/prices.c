@@ -1,5 +1,5 @@
-/* prices.c - prices of a cluster's kinds over time: all changes of the offers of a kind in one list by
- * time, played once, keeping the lowest.
+/* prices.c - prices of a cluster's kinds over time: all changes of the offers of a kind in one list
+ * by time, played once, keeping the lowest.
  *
  * Cost of making: sort of the changes, and a look at all offers of the kind whenever the lowest one
  * rises. Cost of asking: a binary search, and a step for each change inside the time asked for. */

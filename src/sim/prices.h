@@ -1,11 +1,12 @@
-/* prices.h - what a GPU of each kind of a cluster costs over the time of a simulation, from a history
- * of prices.
+/* prices.h - what a GPU of each kind of a cluster costs over the time of a simulation, from a
+ * history of prices.
  *
- * A kind takes the cheapest offer, at each time, whose instance kind or accelerator has its name (case
- * does not matter), spot or on demand, divided by the accelerators of the instance (by one where the
- * history does not say). Where nothing is offered it costs what the cluster says, and is without a
- * price when that says nothing. Second 0 of the trace is `from_s` of the history; the last price holds
- * for ever. Immutable once made, any thread; borrows nothing. Tests: tests/unit/sim/test_prices.c. */
+ * A kind takes the cheapest offer, at each time, whose instance kind or accelerator has its name
+ * (case does not matter), spot or on demand, divided by the accelerators of the instance (by one
+ * where the history does not say). Where nothing is offered it costs what the cluster says, and is
+ * without a price when that says nothing. Second 0 of the trace is `from_s` of the history; the
+ * last price holds for ever. Immutable once made, any thread; borrows nothing. Tests:
+ * tests/unit/sim/test_prices.c. */
 #ifndef SIM_PRICES_H
 #define SIM_PRICES_H
 
@@ -39,8 +40,8 @@ SHOAL_MUST_USE shoal_status sim_prices_new(const struct base_alloc *alloc,
                                            struct sim_prices **out, shoal_err *err);
 void sim_prices_free(struct sim_prices *prices);
 
-/* The mean price of a kind from one time to a later one, exactly the price where it does not change;
- * negative when it is not known all the time. The price at a time: both the same. */
+/* The mean price of a kind from one time to a later one, exactly the price where it does not
+ * change; negative when it is not known all the time. The price at a time: both the same. */
 double sim_prices_mean(const struct sim_prices *prices, uint32_t kind, double from_s, double to_s);
 /* Writes the prices at a time into the kinds; true when one of them changed. */
 bool sim_prices_set(const struct sim_prices *prices, double at_s, struct sched_kind *kinds);

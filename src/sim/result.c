@@ -1,5 +1,6 @@
-/* result.c - letting go of a result, names of what it counts, and how its figures by kind are written. Any thread, once no
- * other thread reads the result. Tests: test_report.c, test_shares.c. */
+/* result.c - letting go of a result, names of what it counts, and how its figures by kind are
+ * written. Any thread, once no other thread reads the result. Tests: test_report.c, test_shares.c,
+ * test_detail.c. */
 #include "sim/result.h"
 
 #include "base/event.h"

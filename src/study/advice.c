@@ -27,18 +27,47 @@ const char *study_hours(double seconds, char *buf, size_t size)
 
 /* ---- which ---- */
 
+const char *study_quota_words(const struct study *study)
+{
+    return study->quotas.none || study->quotas.given
+               ? ""
+               : "quotas assumed by share of GPU time, as none were given (--quotas)";
+}
+
+/* Of the jobs of a size, those that waited for places close together. */
+static double met_share(const struct study *study, uint32_t size)
+{
+    return (double)study->runs[STUDY_BASE].tally.delays[size][SIM_WAIT_LOCALITY].jobs /
+           (double)study->jobs.sizes[size];
+}
+
 uint32_t study_worst_size(const struct study *study)
 {
-    const struct study_tally *t = &study->runs[STUDY_BASE].tally;
     uint32_t worst = STUDY_SIZES;
 
-    for (uint32_t s = 0; s < STUDY_SIZES; s++) {
-        double waits = t->delays[s][SIM_WAIT_LOCALITY].total_s;
-        if (waits > 0 &&
-            (worst == STUDY_SIZES || waits > t->delays[worst][SIM_WAIT_LOCALITY].total_s))
-            worst = s;
+    for (uint64_t least = STUDY_FEW; worst == STUDY_SIZES; least = 1) {
+        double most = 0;
+        for (uint32_t s = 0; s < STUDY_SIZES; s++)
+            if (study->jobs.sizes[s] >= least && met_share(study, s) > most) {
+                most = met_share(study, s);
+                worst = s;
+            }
+        if (least == 1)
+            break;
     }
     return worst;
+}
+
+/* The size whose jobs wait for it most hours together. */
+static uint32_t longest_size(const struct study *study)
+{
+    const struct study_tally *t = &study->runs[STUDY_BASE].tally;
+    uint32_t longest = 0;
+
+    for (uint32_t s = 1; s < STUDY_SIZES; s++)
+        if (t->delays[s][SIM_WAIT_LOCALITY].total_s > t->delays[longest][SIM_WAIT_LOCALITY].total_s)
+            longest = s;
+    return longest;
 }
 
 bool study_as_useful(const struct study *study, enum study_run_id run)
@@ -134,7 +163,10 @@ enum study_run_id study_second_step(const struct study *study)
 
 static void put_percent(struct base_buf *out, double share)
 {
-    base_buf_printf(out, share < 0.0995 && share > 0 ? "%.1f %%" : "%.0f %%", 100 * share);
+    if (share > 0 && share < 0.0005)
+        base_buf_puts(out, "under 0.1 %");
+    else
+        base_buf_printf(out, share < 0.0995 && share > 0 ? "%.1f %%" : "%.0f %%", 100 * share);
 }
 
 static void put_hours(struct base_buf *out, double seconds)
@@ -148,6 +180,38 @@ static void put_hours(struct base_buf *out, double seconds)
 static void put_times(struct base_buf *out, double ratio)
 {
     base_buf_printf(out, ratio < 9.95 ? "%.1f times" : "%.0f times", ratio);
+}
+
+/* The size that fragmentation meets most often, and that with most hours where it is another. Tails of few
+ * jobs are not told. */
+static void put_worst(const struct study *study, uint32_t worst, struct base_buf *out)
+{
+    const struct study_tally *t = &study->runs[STUDY_BASE].tally;
+    const struct study_delay *row = &t->delays[worst][SIM_WAIT_LOCALITY];
+    uint32_t longest = longest_size(study);
+    char text[48];
+
+    base_buf_printf(out,
+                    " Fragmentation meets jobs of %s GPU%s most often: ", study_size_names[worst],
+                    worst == 0 ? "" : "s");
+    put_percent(out, met_share(study, worst));
+    base_buf_printf(out, " of them (%s), for ", base_format_count(row->jobs, text, sizeof text));
+    put_hours(out, row->total_s);
+    base_buf_puts(out, " hours together");
+    if (row->jobs >= STUDY_FEW) {
+        base_buf_puts(out, ", half of those it met for ");
+        base_buf_puts(out, base_format_duration(row->p50_s, text, sizeof text));
+        base_buf_puts(out, " or more, one in twenty for ");
+        base_buf_puts(out, base_format_duration(row->p95_s, text, sizeof text));
+        base_buf_puts(out, " or more");
+    }
+    if (longest != worst) {
+        base_buf_puts(out, "; most hours, ");
+        put_hours(out, t->delays[longest][SIM_WAIT_LOCALITY].total_s);
+        base_buf_printf(out, ", are of jobs of %s GPU%s", study_size_names[longest],
+                        longest == 0 ? "" : "s");
+    }
+    base_buf_puts(out, ".");
 }
 
 void study_say_waiting(const struct study *study, struct base_buf *out)
@@ -166,25 +230,21 @@ void study_say_waiting(const struct study *study, struct base_buf *out)
     put_percent(out, all[SIM_WAIT_LOCALITY].total_s / total);
     base_buf_puts(out, " of it while enough GPUs were free but scattered (fragmentation), ");
     put_percent(out, all[SIM_WAIT_FAIR_SHARE].total_s / total);
-    base_buf_puts(out, " because their group had used its quota (fair share), ");
+    base_buf_printf(out,
+                    " because their group had used its%s quota and others had not (fair share), ",
+                    *study_quota_words(study) != '\0' ? " assumed" : "");
     put_percent(out, all[SIM_WAIT_CAPACITY].total_s / total);
-    base_buf_puts(out, " because too few were free at all (capacity).");
+    base_buf_puts(out, " because too few were free at all (capacity), ");
+    put_percent(out, all[SIM_WAIT_OTHER].total_s / total);
+    base_buf_puts(out, " until the next decision (next round).");
     if (all[SIM_WAIT_FAIR_SHARE].total_s + all[SIM_WAIT_CAPACITY].total_s > total / 2)
-        base_buf_puts(out,
-                      " Most of it is about quotas and capacity; placement helps there only by "
-                      "ending jobs sooner.");
-    if (worst == STUDY_SIZES)
-        return;
-    const struct study_delay *row = &study->runs[STUDY_BASE].tally.delays[worst][SIM_WAIT_LOCALITY];
-    base_buf_printf(out, " Fragmentation hits jobs of %s GPU%s hardest: ", study_size_names[worst],
-                    worst == 0 ? "" : "s");
-    put_hours(out, row->total_s);
-    base_buf_puts(out, " hours, half of those it met for ");
-    char text[48];
-    base_buf_puts(out, base_format_duration(row->p50_s, text, sizeof text));
-    base_buf_puts(out, " or more, one in twenty for ");
-    base_buf_puts(out, base_format_duration(row->p95_s, text, sizeof text));
-    base_buf_puts(out, " or more.");
+        base_buf_printf(out,
+                        " Most of it is for lack of %s; placement helps there only by ending jobs "
+                        "sooner.",
+                        all[SIM_WAIT_FAIR_SHARE].total_s > all[SIM_WAIT_CAPACITY].total_s ? "quota"
+                                                                                          : "GPUs");
+    if (worst != STUDY_SIZES)
+        put_worst(study, worst, out);
 }
 
 static double sum4(const double *values)
@@ -230,7 +290,13 @@ void study_say_failures(const struct study *study, struct base_buf *out)
     char jobs[32];
 
     if (study->opts.failures == STUDY_FAILURES_NONE) {
-        base_buf_puts(out, "Failures are left out of this study.");
+        base_buf_puts(out, "Failures are left out of this study");
+        if (study->few)
+            base_buf_printf(out,
+                            ": %zu job%s too few for a model of how often they come, which needs "
+                            "%d",
+                            study->jobs.count, study->jobs.count == 1 ? " is" : "s are", STUDY_FEW);
+        base_buf_puts(out, ".");
         return;
     }
     if (!(b->lost_gpu_s > 0)) {
@@ -278,8 +344,28 @@ static void put_effect(const struct study *study, enum study_run_id run, struct 
     if (saved > 0) {
         base_buf_puts(out, between);
         put_hours(out, saved);
-        base_buf_puts(out, " GPU-hours are saved");
+        base_buf_puts(out, study_saved_is_luck(study, run)
+                               ? " GPU-hours of attempts that could not succeed are not run; in "
+                                 "all, the difference in GPU time held is within luck"
+                               : " GPU-hours are saved");
     }
+    if (now - base > study_luck_s(study, SIM_WAIT_LOCALITY) && WORTH_WAIT * now > base) {
+        base_buf_puts(out, "; but fragmentation waiting grows from ");
+        put_hours(out, base);
+        base_buf_puts(out, " to ");
+        put_hours(out, now);
+        base_buf_puts(out, " hours");
+    }
+}
+
+/* What few jobs can say. */
+static void put_few(const struct study *study, struct base_buf *out)
+{
+    if (study->few)
+        base_buf_printf(out,
+                        " This is a study of %zu job%s: differences are of single jobs, and "
+                        "failures are left out.",
+                        study->jobs.count, study->jobs.count == 1 ? "" : "s");
 }
 
 void study_say_first(const struct study *study, struct base_buf *out)
@@ -291,18 +377,20 @@ void study_say_first(const struct study *study, struct base_buf *out)
                       "No guideline is worth beginning with on this trace: none cuts "
                       "fragmentation waiting by a tenth or saves a thousandth of the GPU time, "
                       "by more than luck, without costing use or waiting.");
+        put_few(study, out);
         return;
     }
     base_buf_printf(out, "Do first: %s (%s): ", study_guidelines[first].name,
                     study_guidelines[first].doing);
     put_effect(study, first, out);
     base_buf_puts(out, ".");
-    if (second == STUDY_BASE)
-        return;
-    base_buf_printf(out, " Then: %s (%s): ", study_guidelines[second].name,
-                    study_guidelines[second].doing);
-    put_effect(study, second, out);
-    base_buf_puts(out, ".");
+    if (second != STUDY_BASE) {
+        base_buf_printf(out, " Then: %s (%s): ", study_guidelines[second].name,
+                        study_guidelines[second].doing);
+        put_effect(study, second, out);
+        base_buf_puts(out, ".");
+    }
+    put_few(study, out);
 }
 
 void study_say_luck(const struct study *study, struct base_buf *out)
@@ -315,6 +403,10 @@ void study_say_luck(const struct study *study, struct base_buf *out)
     base_buf_puts(out, " of it for fragmentation, and ");
     put_hours(out, study_luck_gpu_s(study));
     base_buf_puts(out, " GPU-hours held: smaller differences are luck of placement.");
+    if (study->opts.failures != STUDY_FAILURES_NONE)
+        base_buf_puts(out,
+                      " Failures are one draw, which this does not cover: another --seed gives "
+                      "another.");
 }
 
 /* ---- all together ---- */

@@ -10,7 +10,11 @@
 /* "12,345", "87.5", "0.42": hours of so many seconds, without a unit. Returns buf. */
 const char *study_hours(double seconds, char *buf, size_t size);
 
-/* The size whose jobs wait longest for GPUs that are close together; STUDY_SIZES: nobody does. */
+/* "quotas assumed ...", "" where they were given or there are none. */
+const char *study_quota_words(const struct study *study);
+
+/* The size of which the largest share of jobs waits for GPUs that are close together, of sizes with
+ * STUDY_FEW jobs if any such does; STUDY_SIZES: nobody does. */
 uint32_t study_worst_size(const struct study *study);
 
 /* A run is as useful as the base line: within a hundredth of its utilisation, or above. */

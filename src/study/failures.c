@@ -1,24 +1,27 @@
 /* failures.c - draws how each job of a trace ended.
  *
- * Problem. The recorded times of a trace are what they are, and failures have typical times: a job of
- * 40 s is more likely a mistyped path than a job of a week. So the class of a job is drawn given its
- * size and its recorded time. For each size, class c shall be met by the share of jobs that its row
- * says, and among them rather by jobs whose attempts would have taken a time that is likely for c.
+ * Problem. The recorded times of a trace are what they are, and failures have typical times: a job
+ * of 40 s is more likely a mistyped path than a job of a week. So the class of a job is drawn given
+ * its size and its recorded time. For each size, class c shall be met by the share of jobs that its
+ * row says, and among them rather by jobs whose attempts would have taken a time that is likely for
+ * c.
  *
  * Method. Jobs of one size are counted by the logarithm of their recorded time, in quarters of an
- * octave. The weight of class c in bin b is the density of its log-normal time to failure at the time
- * one attempt of such a job takes (recorded time over the mean number of attempts of c). The chance of
- * c in b is k_c times that weight, at most CHANCE_MAX for all classes of a bin together; the k_c are
- * found by a few dozen steps of k_c *= wanted / expected, so that the expected number of jobs is the
- * share of the row where the cap allows. Cost: bins x classes x steps, then one draw per job.
+ * octave. The weight of class c in bin b is the density of its log-normal time to failure at the
+ * time one attempt of such a job takes (recorded time over the mean number of attempts of c). The
+ * chance of c in b is k_c times that weight, at most CHANCE_MAX for all classes of a bin together;
+ * the k_c are found by a few dozen steps of k_c *= wanted / expected, so that the expected number
+ * of jobs is the share of the row where the cap allows. Cost: bins x classes x steps, then one draw
+ * per job.
  *
- * What a failed job's time was made of: an error that comes back takes the same time in every attempt;
- * attempts of others have independent times, exponential before they are scaled to the recorded sum.
+ * What a failed job's time was made of: an error that comes back takes the same time in every
+ * attempt; attempts of others have independent times, exponential before they are scaled to the
+ * recorded sum.
  *
- * Where the numbers come from. Classes, median and 90th percentile of the time to failure, attempts per
- * job and the share of jobs of each are about those of the study's table of failures, recalled and
- * rounded, and no measurement of ours. That shares grow with the number of GPUs is the study's finding;
- * by how much is our choice. How many of the jobs that could pass do is our choice, too.
+ * Where the numbers come from. Classes, median and 90th percentile of the time to failure, attempts
+ * per job and the share of jobs of each are about those of the study's table of failures, recalled
+ * and rounded, and no measurement of ours. That shares grow with the number of GPUs is the study's
+ * finding; by how much is our choice. How many of the jobs that could pass do is our choice, too.
  *
  * Reference: Jeon et al., "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training
  * Workloads", ATC 2019, arXiv 1901.05758. */

@@ -1,15 +1,15 @@
 /* failures.h - which jobs of a trace failed, of what, in how many attempts: a model.
  *
- * No trace that Shoal reads says how its jobs ended, so it is drawn. The recorded time of a job stays
- * what it is; the model says what that time was: one run that passed, or attempts of which all, or all
- * but the last, were lost. So the GPU time of the trace is never more or less than recorded:
- * useful + lost = recorded.
+ * No trace that Shoal reads says how its jobs ended, so it is drawn. The recorded time of a job
+ * stays what it is; the model says what that time was: one run that passed, or attempts of which
+ * all, or all but the last, were lost. So the GPU time of the trace is never more or less than
+ * recorded: useful + lost = recorded.
  *
- * The classes are rows of one table (failures.c) in the shape of the Philly study (Jeon et al., arXiv
- * 1901.05758): errors of users come early and are most of the count, failures of the infrastructure
- * come late and cost GPU time, larger jobs fail more often. Drawn from a stream per seed and job name:
- * the same job has the same luck whatever other jobs there are. Any thread, on caller-owned memory.
- * Tests: tests/unit/study/test_failures.c. */
+ * The classes are rows of one table (failures.c) in the shape of the Philly study (Jeon et al.,
+ * arXiv 1901.05758): errors of users come early and are most of the count, failures of the
+ * infrastructure come late and cost GPU time, larger jobs fail more often. Drawn from a stream per
+ * seed and job name: the same job has the same luck whatever other jobs there are. Any thread, on
+ * caller-owned memory. Tests: tests/unit/study/test_failures.c. */
 #ifndef STUDY_FAILURES_H
 #define STUDY_FAILURES_H
 

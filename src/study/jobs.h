@@ -1,9 +1,9 @@
 /* jobs.h - the jobs of a trace as the study sees them: when they came, how many GPUs, how long.
  *
- * A job runs for its recorded time; one that states a model instead of a duration runs for as long as
- * its model takes on the fastest kind it accepts. Jobs that can never run on the cluster are left out,
- * counted and remembered. Immutable once made; borrows the names of the trace, which must outlive it.
- * Any thread. Tests: tests/unit/study/test_jobs.c. */
+ * A job runs for its recorded time; one that states a model instead of a duration runs for as long
+ * as its model takes on the fastest kind it accepts. Jobs that can never run on the cluster are
+ * left out, counted and remembered. Immutable once made; borrows the names of the trace, which must
+ * outlive it. Any thread. Tests: tests/unit/study/test_jobs.c. */
 #ifndef STUDY_JOBS_H
 #define STUDY_JOBS_H
 
@@ -33,7 +33,8 @@ struct study_jobs {
     uint64_t sizes[STUDY_SIZES];
     double gpu_s;        /* of all, as recorded */
     double from_s, to_s; /* first submission; last end if nobody had waited. to_s > from_s */
-    /* The busy span: when 5 % and 95 % of the GPU time would have been used if nobody had waited. */
+    /* The busy span: when 5 % and 95 % of the GPU time would have been used if nobody had
+     * waited. */
     double busy_from_s, busy_to_s;
     uint64_t too_large; /* left out */
     uint32_t named_count;

@@ -68,6 +68,13 @@ static shoal_status measure(const struct sim_trace *trace, double *out_demand,
     return SHOAL_OK;
 }
 
+shoal_status study_machines_demand(const struct sim_trace *trace, double *out_gpus, shoal_err *err)
+{
+    uint32_t largest;
+
+    return measure(trace, out_gpus, &largest, err);
+}
+
 /* "16x8:gpu:rack=l0,4x8:gpu:rack=l1" */
 static void write_racks(struct base_buf *out, uint64_t servers, unsigned gpus, char letter)
 {

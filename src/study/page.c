@@ -1,9 +1,9 @@
-/* page.c - the page of a study: what is on it, in which order, what is measured and what is modelled, and
- * how to repeat it.
+/* page.c - the page of a study: what is on it, in which order, what is measured and what is
+ * modelled, and how to repeat it.
  *
- * Files: page_table.c (guidelines side by side), page_waiting.c, page_locality.c, page_failures.c (one
- * question each); the words are advice.c's, the kit is src/page. Its size does not grow with the number of
- * jobs. Tests: tests/unit/study/test_page.c. */
+ * Files: page_table.c (guidelines side by side), page_waiting.c, page_locality.c, page_failures.c
+ * (one question each); the words are advice.c's, the kit is src/page. Its size does not grow with
+ * the number of jobs. Tests: tests/unit/study/test_page.c. */
 #include "study/page_parts.h"
 
 #include "base/err.h"
@@ -122,6 +122,8 @@ static void write_setting(const struct study *study, const struct study_page_opt
         groups += study->quotas.gpu_s[g] > 0;
     if (groups > 1)
         base_buf_printf(out, " \xc2\xb7 %zu groups", groups);
+    if (*study_quota_words(study) != '\0')
+        base_buf_printf(out, " \xc2\xb7 %s", study_quota_words(study));
     base_buf_puts(out, " \xc2\xb7 replayed under the policy philly");
 }
 
@@ -206,13 +208,17 @@ static void write_model(const struct study *study, const struct study_page_opts 
              "recorded time is taken as the time on the fewest servers without "
              "neighbours.</p>\n<p><b>Quotas:</b> ");
     if (study->quotas.none)
-        base_buf_puts(out, "none, as all jobs are of one group; there is no fair-share delay then");
+        base_buf_puts(out, study->opts.quotas != NULL
+                               ? "none, by request; there is no fair-share delay then"
+                               : "none, as all jobs are of one group; there is no fair-share delay "
+                                 "then");
     else if (study->quotas.given)
         base_buf_printf(out, "as given, %llu GPUs in all", (unsigned long long)study->quotas.sum);
     else
-        base_buf_puts(out,
-                      "each group has the share of the GPUs that it has of the GPU time in the "
-                      "trace");
+        base_buf_puts(
+            out, "assumed, as none were given: each group has the share of the GPUs that it "
+                 "has of the GPU time in the trace; --quotas states them, --quotas none leaves "
+                 "them out");
     base_buf_puts(out, ".</p>\n<p><b>Cluster:</b> ");
     if (opts->cluster_chosen)
         base_buf_printf(out,
@@ -229,12 +235,12 @@ static void write_model(const struct study *study, const struct study_page_opts 
              "(arXiv 1901.05758: ResNet-50 on two GPUs, about 114.8 images/s on one server, "
              "98.0 on two, 75.6 and 74.1 with neighbours).</p>\n<p><b>Failures (model):</b> ");
     if (study->opts.failures == STUDY_FAILURES_NONE)
-        base_buf_puts(out, "left out by request");
+        base_buf_puts(out, study->few ? "left out, as there are few jobs" : "left out by request");
     else
-        base_buf_puts(out,
-                      "drawn per job name and seed with classes, times to failure and attempts "
-                      "about those of the same study; a job's recorded time is cut into its "
-                      "attempts and never changed");
+        base_buf_puts(
+            out, "drawn per job name and seed with classes, times to failure and attempts "
+                 "about those of the same study; a job's recorded time is cut into its "
+                 "attempts and never changed. They are one draw: another --seed gives another");
     base_buf_puts(out, ".</p>\n<p><b>Trial pool:</b> ");
     if (study->pool.gpus > 0) {
         base_buf_printf(

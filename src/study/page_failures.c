@@ -81,7 +81,9 @@ void study_page_failures(const struct study *study, struct base_buf *out)
     page_panel_open(out, "failures", "What do failures cost?",
                     "a model: the trace does not say how its jobs ended");
     if (study->opts.failures == STUDY_FAILURES_NONE) {
-        base_buf_puts(out, "<p>Failures are left out of this study (--failures none).</p>");
+        base_buf_puts(out, "<p>");
+        study_say_failures(study, out);
+        base_buf_puts(out, "</p>");
         page_panel_close(out);
         return;
     }

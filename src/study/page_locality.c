@@ -1,4 +1,5 @@
-/* page_locality.c - locality against use: on how many servers GPU time was held, and what that cost. */
+/* page_locality.c - locality against use: on how many servers GPU time was held, and what that
+ * cost. */
 #include "study/page_parts.h"
 
 #include "base/assert.h"

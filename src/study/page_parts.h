@@ -1,5 +1,5 @@
-/* page_parts.h - the sections of a study's page, private to src/study/page*.c. All append to a buffer
- * whose first failure sticks. Owner thread only. */
+/* page_parts.h - the sections of a study's page, private to src/study/page*.c. All append to a
+ * buffer whose first failure sticks. Owner thread only. */
 #ifndef STUDY_PAGE_PARTS_H
 #define STUDY_PAGE_PARTS_H
 
@@ -15,7 +15,8 @@ struct study_page_reason {
 };
 extern const struct study_page_reason study_page_reasons[SIM_WAIT_COUNT];
 
-/* Hours of so many seconds, with a no-break space before the unit: "1,234 h"; "–" when not finite. */
+/* Hours of so many seconds, with a no-break space before the unit: "1,234 h"; "–" when not
+ * finite. */
 const char *study_page_h(double seconds, char *buf, size_t size);
 /* A row of a horizontal stack of bars: name, pieces, and what is said at its end. */
 struct study_page_piece {

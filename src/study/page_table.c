@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum format { HOURS, SHARE, DURATION, COUNT };
 
@@ -32,7 +33,7 @@ static const struct column {
     int best; /* -1 least, 1 most, 0 neither */
 } columns[] = {
     {"fragmentation", "waiting while enough GPUs were free but scattered", HOURS, -1},
-    {"fair share", "waiting because the group had used its quota", HOURS, -1},
+    {"fair share", "waiting because the group had used its quota and others had not", HOURS, -1},
     {"capacity", "waiting because too few GPUs were free", HOURS, -1},
     {"all waiting", "of all jobs together, for any reason", HOURS, -1},
     {"GPU time saved", "held less than as it is, trials counted", HOURS, 1},
@@ -56,15 +57,23 @@ static const char *show(const struct column *c, double value, char *buf, size_t 
     return base_format_count((uint64_t)value, buf, size);
 }
 
+/* Nobody is as good, as it is shown. */
 static bool is_best(const struct study *study, enum study_run_id id, size_t column)
 {
     double mine = value_of(study, id, column) * columns[column].best;
+    char text[2][64];
 
     if (columns[column].best == 0 || isnan(mine))
         return false;
-    for (enum study_run_id r = STUDY_BASE; r < STUDY_RUNS; r++)
-        if (study->runs[r].possible && value_of(study, r, column) * columns[column].best > mine)
+    show(&columns[column], value_of(study, id, column), text[0], sizeof text[0]);
+    for (enum study_run_id r = STUDY_BASE; r < STUDY_RUNS; r++) {
+        double value = value_of(study, r, column);
+        if (r == id || !study->runs[r].possible || isnan(value))
+            continue;
+        if (value * columns[column].best > mine ||
+            strcmp(show(&columns[column], value, text[1], sizeof text[1]), text[0]) == 0)
             return false;
+    }
     return true;
 }
 
@@ -78,9 +87,7 @@ static bool is_luck(const struct study *study, enum study_run_id id, size_t colu
         return false;
     if (column == BASE_COUNT(whys))
         return study_saved_is_luck(study, id);
-    double more =
-        study_waited_s(study, id, whys[column]) - study_waited_s(study, STUDY_BASE, whys[column]);
-    return more != 0 && fabs(more) <= study_luck_s(study, whys[column]);
+    return study_waited_is_luck(study, id, whys[column]);
 }
 
 static void write_run(const struct study *study, enum study_run_id id, struct base_buf *out)
@@ -138,7 +145,12 @@ static void write_notes(const struct study *study, struct base_buf *out)
                           text[1], sizeof text[1]));
     if (all->caught + all->cut > 0)
         base_buf_puts(out, ".</p>\n");
-    base_buf_puts(out, "<p class=\"dim small\">");
+    base_buf_puts(
+        out, "<p class=\"dim small\">Useful GPU time hardly moves while a cluster keeps up with "
+             "its jobs, by construction: the work that passes, the GPUs and the span are the "
+             "same in every row. It shows work that is put off beyond the span; what a "
+             "guideline frees is in the columns on waiting and GPU time saved.</p>\n<p "
+             "class=\"dim small\">");
     study_say_luck(study, out);
     base_buf_puts(out, "</p>\n");
 }

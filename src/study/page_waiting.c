@@ -10,7 +10,7 @@ enum { PLOT_PX = 220 };
 
 const struct study_page_reason study_page_reasons[SIM_WAIT_COUNT] = {
     {SIM_WAIT_LOCALITY, 3, "fragmentation", "enough GPUs were free, but not close together"},
-    {SIM_WAIT_FAIR_SHARE, 0, "fair share", "its group had used its quota"},
+    {SIM_WAIT_FAIR_SHARE, 0, "fair share", "its group had used its quota, others had not"},
     {SIM_WAIT_CAPACITY, 1, "capacity", "too few GPUs were free"},
     {SIM_WAIT_OTHER, 2, "next round", "until the next decision"},
 };
@@ -57,7 +57,7 @@ static void write_row(const struct study_tally *t, uint64_t jobs, uint32_t size,
         page_percent(jobs > 0 ? (double)d->jobs / (double)jobs : 0, text[1], sizeof text[1]),
         study_page_h(d->total_s, text[2], sizeof text[2]),
         page_duration(d->jobs > 0 ? d->p50_s : NAN, text[3], sizeof text[3]),
-        page_duration(d->jobs > 0 ? d->p95_s : NAN, text[4], sizeof text[4]));
+        page_duration(d->jobs >= STUDY_FEW ? d->p95_s : NAN, text[4], sizeof text[4]));
 }
 
 static void write_table(const struct study *study, struct base_buf *out)
@@ -102,7 +102,7 @@ void study_page_waiting(const struct study *study, struct base_buf *out)
     write_bars(study, out);
     base_buf_puts(out,
                   "<p class=\"dim small\">Median and p95 are over the jobs that waited for the "
-                  "reason.</p>\n");
+                  "reason; there is no p95 of fewer than 20 jobs.</p>\n");
     write_table(study, out);
     page_panel_close(out);
 }
@@ -179,7 +179,7 @@ static void cdf_chart(const struct study *study, enum study_run_id run, double l
     page_svg_open(out, PLOT_PX + PAGE_AXIS_PX);
     base_buf_puts(out, "Share of jobs that waited at most a time. 95 % of jobs:");
     for (uint32_t s = 0; s < STUDY_SIZES; s++)
-        if (study->jobs.sizes[s] > 0)
+        if (study->jobs.sizes[s] >= STUDY_FEW)
             base_buf_printf(out, " %s %s;", names[s],
                             page_duration(t->delays[s][STUDY_WAITS].p95_s, text, sizeof text));
     page_svg_label_done(out);

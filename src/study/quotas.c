@@ -183,8 +183,9 @@ shoal_status study_quotas_init(struct study_quotas *quotas, shoal_env *env, cons
         q.gpu_s[jobs->jobs[i].group] += jobs->jobs[i].run_s * jobs->jobs[i].gpus;
     for (size_t g = 0; g < q.count; g++)
         groups += q.gpu_s[g] > 0;
-    q.given = text != NULL;
-    q.none = !q.given && groups < 2;
+    bool off = text != NULL && strcmp(text, "none") == 0;
+    q.given = text != NULL && !off;
+    q.none = off || (!q.given && groups < 2);
     if (q.given)
         st = as_given(&q, env, text, trace, err);
     else if (!q.none && by_share(&q, gpus, jobs->gpu_s) != SHOAL_OK)

@@ -136,8 +136,8 @@ static shoal_status run_trials(shoal_env *env, struct study *s, const struct stu
     return st;
 }
 
-/* Sets `gpus` GPUs apart and runs the trials on them, in place of what there was. *out_room false: there
- * is no room for such a pool, and all is as it was. */
+/* Sets `gpus` GPUs apart and runs the trials on them, in place of what there was. *out_room false:
+ * there is no room for such a pool, and all is as it was. */
 static shoal_status try_pool(shoal_env *env, struct study *s, const struct study_work *trials,
                              uint32_t gpus, bool *out_room, shoal_err *err)
 {
@@ -161,9 +161,9 @@ static shoal_status try_pool(shoal_env *env, struct study *s, const struct study
     return run_trials(env, s, trials, err);
 }
 
-/* Begins with a pool that trials keep busy for STUDY_POOL_LOAD of the time, and doubles it until they wait
- * no longer than a round on average or it would have more than STUDY_POOL_MOST of the GPUs. No pool, and no
- * error, where there is no room for one. */
+/* Begins with a pool that trials keep busy for STUDY_POOL_LOAD of the time, and doubles it until
+ * they wait no longer than a round on average or it would have more than STUDY_POOL_MOST of the
+ * GPUs. No pool, and no error, where there is no room for one. */
 static shoal_status make_pool(shoal_env *env, struct study *s, shoal_err *err)
 {
     struct study_work trials = {0};
@@ -282,7 +282,8 @@ static void choose_runs(struct study *s)
     }
     if (s->opts.failures == STUDY_FAILURES_NONE) {
         s->runs[STUDY_RETRY].possible = false;
-        s->runs[STUDY_RETRY].why_not = "failures are left out of this study";
+        s->runs[STUDY_RETRY].why_not = s->few ? "failures are left out with so few jobs"
+                                              : "failures are left out of this study";
     }
 }
 
@@ -341,7 +342,10 @@ shoal_status study_make(shoal_env *env, const struct sim_trace *trace,
     if (st == SHOAL_OK)
         st = study_quotas_init(&s->quotas, env, opts->quotas, trace, &s->jobs, cluster->gpus, err);
     if (st == SHOAL_OK) {
-        study_failures_draw(&s->jobs, opts->failures, opts->seed, s->fates);
+        s->few = s->jobs.count < STUDY_FEW;
+        if (s->few)
+            s->opts.failures = STUDY_FAILURES_NONE;
+        study_failures_draw(&s->jobs, s->opts.failures, opts->seed, s->fates);
         count_lost(s);
         st = make_pool(env, s, err);
     }
@@ -423,6 +427,13 @@ double study_spared_gpu_s(const struct study *study, enum study_run_id run)
     bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
 
     return r->possible ? r->books.saved_gpu_s - (trials ? study->pool_gpu_s : 0) : NAN;
+}
+
+bool study_waited_is_luck(const struct study *study, enum study_run_id run, uint32_t why)
+{
+    double more = study_waited_s(study, run, why) - study_waited_s(study, STUDY_BASE, why);
+
+    return more != 0 && fabs(more) <= study_luck_s(study, why);
 }
 
 bool study_saved_is_luck(const struct study *study, enum study_run_id run)

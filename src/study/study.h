@@ -1,17 +1,19 @@
-/* study.h - what is wrong with a cluster, from the trace of its jobs: where they waited and for what,
- * what spreading them out and failures cost, and what the guidelines of the Philly study would save.
+/* study.h - what is wrong with a cluster, from the trace of its jobs: where they waited and for
+ * what, what spreading them out and failures cost, and what the guidelines of the Philly study
+ * would save.
  *
- * The trace is replayed under the policy `philly` as it is (the base line), once for each guideline and
- * once with all of them; two echoes of the base line tell luck from effect. Runs go in parallel. Quotas and failures are as quotas.h and failures.h say.
- * Same trace, cluster, options and seed give the same study, whatever the number of threads.
+ * The trace is replayed under the policy `philly` as it is (the base line), once for each guideline
+ * and once with all of them; two echoes of the base line tell luck from effect. Runs go in
+ * parallel. Quotas and failures are as quotas.h and failures.h say. Same trace, cluster, options
+ * and seed give the same study, whatever the number of threads.
  *
  *     struct study *study;
- *     st = study_make(env, trace, &cluster, &opts, &study, &err);     the trace is bound to the cluster
- *     study_page(study, "shoal study t.csv", &buf, &err);             see page.h
+ *     st = study_make(env, trace, &cluster, &opts, &study, &err);   a trace bound to the cluster
+ *     st = study_page(study, &page_opts, &buf, &err);               see page.h
  *     study_free(study);
  *
- * A study borrows trace and cluster, which must outlive it; it is immutable once made. One thread makes
- * it, any may read it. Tests: tests/unit/study/. */
+ * A study borrows trace and cluster, which must outlive it; it is immutable once made. One thread
+ * makes it, any may read it. Tests: tests/unit/study/. */
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
 
@@ -43,7 +45,8 @@ extern const struct study_guideline study_guidelines[STUDY_RUNS];
 
 enum {
     STUDY_SETS_MAX = 32,
-    STUDY_ECHOES = 2 /* runs that tell luck from effect */
+    STUDY_ECHOES = 2, /* runs that tell luck from effect */
+    STUDY_FEW = 20    /* with fewer jobs a draw of failures says nothing, nor does a tail */
 };
 
 struct study_opts {
@@ -79,7 +82,8 @@ struct study {
     const struct base_alloc *alloc;
     const struct sim_trace *trace;
     const struct sched_cluster *cluster;
-    struct study_opts opts;
+    struct study_opts opts; /* with few jobs, `failures` is none */
+    bool few;               /* jobs: fewer than STUDY_FEW, and failures are left out for it */
     struct study_jobs jobs;
     struct study_fate *fates;
     struct study_quotas quotas;
@@ -90,8 +94,8 @@ struct study {
     double pool_gpu_s;                      /* held in it */
     double pool_wait_s;                     /* waiting for the pool */
     struct study_run runs[STUDY_RUNS];
-    /* The base line again with every submission up to a round later: what differs between them and it
-     * is luck of placement, and smaller differences between guidelines mean nothing. */
+    /* The base line again with every submission up to a round later: what differs between them and
+     * it is luck of placement, and smaller differences between guidelines mean nothing. */
     struct study_run echoes[STUDY_ECHOES];
     double wall_s;
 };
@@ -106,16 +110,19 @@ void study_free(struct study *study);
 
 /* Seconds all jobs waited for a reason (STUDY_WAITS: any). */
 double study_waited_s(const struct study *study, enum study_run_id run, uint32_t why);
-/* How many times less the jobs wait for locality (fragmentation) than in the base line; INFINITY: not at
- * all; 1 where nobody does in the base line; NAN: the run was not possible. */
+/* How many times less the jobs wait for locality (fragmentation) than in the base line; INFINITY:
+ * not at all; 1 where nobody does in the base line; NAN: the run was not possible. */
 double study_fragmentation_ratio(const struct study *study, enum study_run_id run);
 /* The most that the base line and its echoes differ in that. */
 double study_luck_s(const struct study *study, uint32_t why);
 double study_luck_gpu_s(const struct study *study); /* and in GPU-seconds held */
 /* GPU-seconds that a run holds less than the base line, trials counted. */
 double study_saved_gpu_s(const struct study *study, enum study_run_id run);
-/* GPU-seconds of work that it does not run at all, less those held for trials: exact, no luck in it. */
+/* GPU-seconds of work that it does not run at all, less those held for trials: exact, no luck in
+ * it. */
 double study_spared_gpu_s(const struct study *study, enum study_run_id run);
+/* The waiting of a run differs from that of the base line by no more than luck. */
+bool study_waited_is_luck(const struct study *study, enum study_run_id run, uint32_t why);
 /* What study_saved_gpu_s says is no more than luck. */
 bool study_saved_is_luck(const struct study *study, enum study_run_id run);
 

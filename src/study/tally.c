@@ -104,7 +104,8 @@ static void fill_use(const struct view *v, uint32_t gpus, struct study_tally *ou
         out->trial_s += part->submit_s - job->submit_s;
         out->restarts += r->starts > 1 ? r->starts - 1 : 0;
     }
-    /* Spread evenly, the time of jobs that were stopped in between may come to more than there is. */
+    /* Spread evenly, the time of jobs that were stopped in between may come to more than there
+     * is. */
     out->utilization = fmin(1, useful / capacity);
     out->occupancy = fmin(1, held / capacity);
 }

@@ -1,11 +1,11 @@
 /* tally.h - what one simulated run of a study comes to: waiting by size and reason, locality, use.
  *
- * Utilisation is useful GPU time over the GPUs of the whole cluster (those of a trial pool included) in the
- * busy span of the trace (jobs.h): the same span and GPUs for every run of a study, so that runs compare,
- * and work that is put off shows. The useful time of a job counts evenly from its first start to its end (which
- * is exact for jobs that are not stopped in between).
- * Completion times are of the jobs whose work passes, which are the same in every run, from their submission
- * in the trace, so that trials count.
+ * Utilisation is useful GPU time over the GPUs of the whole cluster (those of a trial pool
+ * included) in the busy span of the trace (jobs.h): the same span and GPUs for every run of a
+ * study, so that runs compare, and work that is put off shows. The useful time of a job counts
+ * evenly from its first start to its end (which is exact for jobs that are not stopped in between).
+ * Completion times are of the jobs whose work passes, which are the same in every run, from their
+ * submission in the trace, so that trials count.
  *
  * Any thread, on caller-owned memory. Tests: tests/unit/study/test_tally.c. */
 #ifndef STUDY_TALLY_H
@@ -20,8 +20,8 @@ enum {
     STUDY_POINTS = 201            /* of a distribution: shares 0, 1/200, ..., 1 */
 };
 
-/* Jobs that waited for a reason, for how long together; median and tails over those that did. For all
- * reasons together the quantiles are over all jobs. */
+/* Jobs that waited for a reason, for how long together; median and tails over those that did. For
+ * all reasons together the quantiles are over all jobs. */
 struct study_delay {
     uint64_t jobs;
     double total_s, p50_s, p95_s, p99_s;

@@ -1,15 +1,16 @@
-/* work.h - what a cluster is given to run: the jobs of a trace, changed by guidelines before they are
- * simulated.
+/* work.h - what a cluster is given to run: the jobs of a trace, changed by guidelines before they
+ * are simulated.
  *
  * Two guidelines change the work and not the scheduler:
  *   retry only what can succeed: a job whose failure comes back is stopped after its first attempt;
- *   a trial pool: a job of several GPUs runs on one GPU of a few servers set apart first, for at most
- *   `trial_s`. An error that comes back and shows within that time is found there, and the gang is
- *   never asked for. Every other job is submitted when its trial ends, and runs as if there had been
- *   none. An attempt is taken to fail after the same time on one GPU as on all of them.
+ *   a trial pool: a job of several GPUs runs on one GPU of a few servers set apart first, for at
+ *   most `trial_s`. An error that comes back and shows within that time is found there, and the
+ *   gang is never asked for. Every other job is submitted when its trial ends, and runs as if there
+ *   had been none. An attempt is taken to fail after the same time on one GPU as on all of them.
  *
- * Books are exact: recorded = useful + lost + saved, in GPU-seconds, whatever the change; what trials
- * cost comes on top (trial). Any thread, on caller-owned memory. Tests: tests/unit/study/test_work.c. */
+ * Books are exact: recorded = useful + lost + saved, in GPU-seconds, whatever the change; what
+ * trials cost comes on top (trial). Any thread, on caller-owned memory. Tests:
+ * tests/unit/study/test_work.c. */
 #ifndef STUDY_WORK_H
 #define STUDY_WORK_H
 
@@ -57,8 +58,8 @@ bool study_trial_has(const struct study_job *job);
 double study_trial_runs_s(const struct study_fate *fate, double trial_s);
 bool study_trial_catches(const struct study_fate *fate, double trial_s);
 
-/* The work as a trace bound to `cluster`, its i-th job the i-th part. `gpus` is the size of every job,
- * 0: its own. Groups are named "g0", "g1", ... by their index in the study's trace. */
+/* The work as a trace bound to `cluster`, its i-th job the i-th part. `gpus` is the size of every
+ * job, 0: its own. Groups are named "g0", "g1", ... by their index in the study's trace. */
 SHOAL_MUST_USE shoal_status study_work_trace(shoal_env *env, const struct study_work *work,
                                              const struct study_jobs *jobs, uint32_t gpus,
                                              const struct sched_cluster *cluster,

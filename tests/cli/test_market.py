@@ -146,7 +146,7 @@ def check_terminal(folder, problems):
         table = [line for line in text if line.startswith(("STRATEGY", "shoal ", "static"))]
         if width >= 80 and any(len(line.rstrip()) > width for line in table):
             problems.append(f"a table wider than {width}: {max(map(len, table))}")
-    out = market(folder, "prices.csv", "--kinds", "small", "--moves")
+    out = market(folder, "prices.csv", "--kinds", "small,large", "--moves")
     for word in ("AGAINST STATIC", "no plan can cost less than", "USD/H", "done"):
         if word not in out.stdout:
             problems.append(f"no '{word}' in the answer")
@@ -226,6 +226,11 @@ def check_refused(folder, problems):
     (folder / "late.csv").write_text(HEAD + "yesterday,c,r,r-a,k,spot,1,G,1\n")
     (folder / "other.txt").write_text("hello\n")
     (folder / "bad.csv").write_text("job,work\na,lots\n")
+    (folder / "hostless.csv").write_text(HEAD + "2025-01-01,c,r,r-a,G:8,spot,1,G,8\n2025-03-01,c,r,r-a,G:8,spot,1,G,8\n")
+    (folder / "young.csv").write_text(HEAD + "2025-01-01,c,r,r-a,old,spot,1,G,1\n2025-02-01,c,r,r-a,new,spot,1,G,1\n"
+                                      "2025-03-01,c,r,r-a,old,spot,2,G,1\n")
+    (folder / "inputs").mkdir()
+    (folder / "inputs" / "a.csv").write_bytes((folder / "prices.csv").read_bytes())
     small = ("prices.csv", "--kinds", "small")
     cases = [
         (["euro.csv"], 1, ("EUR", "--rate")),
@@ -248,8 +253,17 @@ def check_refused(folder, problems):
         ([*small, "--strategy", "shaol"], 2, ("shaol", "did you mean 'shoal'?")),
         ([*small, "--strategy", "static:x=1"], 2, ("static", "x")),
         ([*small, "--interruptions", "8h"], 2, ("8h/30m",)),
+        ([*small, "--bound-cell", "1ms"], 2, ("--bound-cell", "at least a minute")),
         ([*small, "--availability-cut"], 2, ("needs --availability",)),
         ([*small, "--limit", "small"], 2, ("--limit",)),
+        ([*small, "--limit", "small=0"], 1, ("--limit small=0", "no room for its 1 instance")),
+        ([*small, "--limit", "small=3", "--instances", "4"], 1, ("--limit small=3", "no room for its 4 instances")),
+        ([*small, "--budget", "0"], 2, ("budget", "'0'")),
+        ([*small, "--jobs", "bad.csv", "--work", "5d"], 2, ("--work", "--jobs", "not from both")),
+        (["hostless.csv"], 1, ("without their host", "--bare")),
+        (["young.csv", "--kinds", "new", "--work", "1d", "--deadline", "2d"], 1, ("no price between", "the first price is of 2025-02-01")),
+        (["inputs", "--report", "inputs/a.csv"], 2, ("inputs/a.csv", "also an input")),
+        ([*small, "--availability", "inputs", "--report", "inputs/a.csv"], 2, ("inputs/a.csv", "also an input")),
         ([*small, "--limit", "smal=3"], 1, ("did you mean 'small'?",)),
         ([*small, "--transfer", "1,2"], 2, ("three numbers",)),
         ([*small, "--egress", "1,2,x"], 2, ("three numbers",)),
@@ -263,11 +277,53 @@ def check_refused(folder, problems):
             text = out.stdout + out.stderr
             if out.returncode != status or any(word not in text for word in said) or len(text.strip().splitlines()) > 2:
                 problems.append(f"market {words + extra}: status {out.returncode}, expected {status} and {said}: {text}")
+            if "job 'job'" in text:
+                problems.append(f"market {words}: the only job is told by a name: {text}")
             if extra and out.returncode == 1 and "error" not in json.loads(out.stdout or out.stderr.splitlines()[-1]):
                 problems.append(f"market {words}: not an error in JSON: {text}")
     out = market(folder, "euro.csv", "--rate", "EUR=1.25", "--strategy", "static", "--work", "2d", "--json")
     if out.returncode != 0 or json.loads(out.stdout)["odd"]["currencies"] == 0:
         problems.append(f"euros at a rate: {out.stdout}{out.stderr}")
+
+
+# ---- what was once wrong ----
+
+
+def check_promises(folder, problems):
+    """The bound is below its own plan, no deadline is missed, static starts where it can be in time, and what is assumed is said."""
+    shoal(folder, "gen", "prices", "--seed", "773781", "--days", "40", "--swing", "0.5", "--changes", "3", "--zones", "1", "-o", "heavy.csv")
+    for size in ("2G", "50G", "100G", "300G"):
+        said = answer(folder, "heavy.csv", "--work", "3d", "--deadline", "76.8h", "--checkpoint-size", size)
+        if not 0 < said["bound_usd"] <= said["hindsight_usd"]:
+            problems.append(f"{size}: bound {said['bound_usd']}, a plan costs {said['hindsight_usd']}")
+    for seed, changes, zones, deadline, more in (("567474", "10", "3", "157.44h", ("--checkpoint-size", "100G")),
+                                                 ("191448", "3", "1", "153.12h", ("--instances", "8"))):
+        shoal(folder, "gen", "prices", "--seed", seed, "--days", "20", "--swing", "0.2", "--changes", changes, "--zones", zones, "-o", "late.csv")
+        said = answer(folder, "late.csv", "--work", "6d", "--deadline", deadline, "--seed", seed, "--interruptions", "5m/1h", "--no-bound", *more)
+        for s in said["strategies"]:
+            if s["missed"] != 0 or s["finished"] != 1:
+                problems.append(f"seed {seed}: {s['strategy']} misses {s['missed']}, finish {s['finish']}")
+    said = answer(folder, "prices.csv", "--strategy", "static", "--no-bound", "--moves")
+    if said["strategies"][0]["on_demand_share"] != 0 or said["strategies"][0]["jobs"][0]["stays"][0]["kind"] != "large":
+        problems.append("static starts where it cannot be in time")
+    out = market(folder, "prices.csv", "--kinds", "small", "--work", "20d", "--deadline", "24d", "--interruptions", "2h/2h", "--no-bound")
+    if "% on demand to keep the deadline" not in out.stdout:
+        problems.append(f"a static that was rescued: {out.stdout}")
+    out = market(folder, "prices.csv", "--kinds", "small", "--work", "20d", "--deadline", "300d", "--no-bound")
+    if "is taken as then" not in out.stderr or "not done" in out.stdout or "no speeds were given" in out.stderr:
+        problems.append(f"a deadline past the prices: {out.stdout}{out.stderr}")
+    (folder / "mixed.csv").write_text(HEAD + "".join(f"2025-0{month}-01,c,r,r-a,{kind},spot,{usd},G,8\n" for month in (1, 3)
+                                                     for kind, usd in (("G:8", 1), ("whole", 2))))
+    said = answer(folder, "mixed.csv", "--work", "5d", "--no-bound", "--report", "mixed.html")
+    both = answer(folder, "mixed.csv", "--work", "5d", "--no-bound", "--bare")
+    if said["offers"] != 1 or both["offers"] != 2 or "without their host" not in (folder / "mixed.html").read_text():
+        problems.append(f"bare accelerators: {said['offers']} and {both['offers']} offers")
+    out = shoal(folder, "gen", "prices", "--kinds", "a:G:1=1,a:G:1=2")
+    if out.returncode != 2 or "'a' is there twice" not in out.stderr:
+        problems.append(f"a kind twice: {out.returncode} {out.stderr}")
+    out = shoal(folder, "gen", "prices", "--from", "2099-12-31")
+    if out.returncode != 2 or "after 2099" not in out.stderr:
+        problems.append(f"prices past 2099: {out.returncode} {out.stderr[:200]}")
 
 
 # ---- the document ----
@@ -368,7 +424,7 @@ def main():
         if made.returncode != 0:
             sys.exit(f"gen prices failed: {made.stderr}")
         for check in (check_numbers, check_constant, check_speeds, check_budget, check_strategies, check_terminal, check_page, check_odd,
-                      check_refused, check_document, check_sim):
+                      check_refused, check_promises, check_document, check_sim):
             check(folder, problems)
     for problem in problems:
         print(problem)

@@ -126,7 +126,7 @@ def check_table(folder, problems):
     lines = done.stdout.splitlines()
     if len(lines) > 15 or not lines[-1].startswith(("Do first: ", "No guideline")):
         problems.append(f"{len(lines)} lines, the last: {lines[-1:]}")
-    for words in ("fragmentation", "all together", "is useful"):
+    for words in ("fragmentation", "all together", "is useful", "quotas assumed by share of GPU time, as none were given"):
         if words not in done.stdout:
             problems.append(f"the table does not say '{words}'")
     if "--report" not in done.stderr or "chosen" not in done.stderr or "modelled" not in done.stderr:
@@ -150,6 +150,48 @@ def check_page(folder, problems):
         problems.append("--report -: no page on standard output")
     if study(folder, "day.csv", "--report", "day.csv").returncode != 2:
         problems.append("a page was written over the trace")
+
+
+def check_quotas(folder, problems):
+    """Quotas that nobody gave are not blamed where there are far too few GPUs; none leaves them out, and is said in no headline."""
+    few = ("day.csv", "--cluster", "4x8:gpu", "--failures", "none")
+    done = study(folder, *few)
+    if "wait for capacity, whatever the guideline" not in done.stderr:
+        problems.append(f"far too few GPUs, and no warning: {done.stderr}")
+    for words in ((), ("--quotas", "none")):
+        said = answer(folder, *few, *words)
+        delays = said["runs"][0]["delays"]["all"]
+        if delays["capacity"]["total_s"] < 0.9 * delays["all"]["total_s"]:
+            problems.append(f"far too few GPUs, {words}: {said['findings']['waiting']}")
+        if said["quotas"]["source"] != ("none" if words else "share"):
+            problems.append(f"{words}: quotas {said['quotas']}")
+    groups = list(answer(folder, *few)["quotas"]["gpus"])
+    for words in ("none", f"{groups[0]}=64,{groups[1]}=32"):
+        if "assumed" in study(folder, "day.csv", "--quotas", words).stdout:
+            problems.append(f"--quotas {words}: quotas are said to be assumed")
+
+
+def check_report_fails(folder, problems):
+    """A report that cannot be written is said before the study is made; what was found is shown whatever becomes of it."""
+    done = study(folder, "day.csv", "--report", "no/such/folder/x.html")
+    if done.returncode != 1 or done.stdout or "no/such/folder/x.html" not in done.stderr or len(done.stderr.splitlines()) > 1:
+        problems.append(f"a report that cannot be written: status {done.returncode}, {done.stdout}{done.stderr}")
+    if os.path.exists("/dev/full"):
+        done = study(folder, "day.csv", "--report", "/dev/full")
+        if done.returncode == 0 or "GUIDELINE" not in done.stdout or "/dev/full" not in done.stderr or "report: /dev" in done.stderr:
+            problems.append(f"a full disk: status {done.returncode}, {done.stdout}{done.stderr}")
+
+
+def check_few(folder, problems):
+    """Failures of few jobs are left out, which is said."""
+    Path(folder, "few.csv").write_text(HEAD + "".join(f"j{i},{i},2,{600 + i}\n" for i in range(3)))
+    for seed in range(1, 20):
+        said = answer(folder, "few.csv", "--seed", str(seed))
+        if said["failures"]["source"] != "none" or said["runs"][0]["work_lost_gpu_s"] != 0:
+            problems.append(f"failures of three jobs: {said['failures']}")
+    done = study(folder, "few.csv")
+    if "a study of 3 jobs: differences are of single jobs, and failures are left out" not in done.stdout:
+        problems.append(f"three jobs: {done.stdout}")
 
 
 def check_odd(folder, problems):
@@ -195,6 +237,18 @@ def fields_of(value):
             yield from fields_of(inner)
 
 
+def check_example(folder, problems):
+    """What docs/study.md shows is what its commands print, but for where lines break."""
+    text = DOCUMENT.read_text()
+    at = text.index("$ shoal trace gen")
+    commands, words = text[at:text.index("```", at)].split("$ shoal study day.csv\n")
+    with tempfile.TemporaryDirectory(dir=folder) as own:
+        made = shoal(own, *commands.split()[2:])
+        done = study(own, "day.csv")
+    if made.returncode != 0 or done.stdout.split() != words.split():
+        problems.append(f"docs/study.md shows another table than: {done.stdout}")
+
+
 def check_document(folder, problems):
     text = DOCUMENT.read_text()
     said = answer(folder, "day.csv")
@@ -219,7 +273,8 @@ def main():
         if "group" not in lines[head].split(","):  # three groups, so that there is somebody to share with
             lines = [*lines[:head], lines[head] + ",group", *(f"{line},g{i % 3}" for i, line in enumerate(lines[head + 1:]))]
         Path(folder, "day.csv").write_text("\n".join(lines) + "\n")
-        for check in (check_sums, check_chosen, check_table, check_page, check_odd, check_document):
+        for check in (check_sums, check_chosen, check_table, check_page, check_quotas, check_report_fails, check_few, check_odd,
+                      check_example, check_document):
             check(folder, problems)
     for problem in problems:
         print(problem)

@@ -155,10 +155,18 @@ def a_stopped_job_says_how_to_go_on(world, want):
 
 
 def damaged_files_are_passed_over(world, want):
-    job = world.start()
-    wait_until(lambda: len(world.there()) >= 2 or job.poll() is not None)
-    kill_all(job)
-    files = sorted((world.saved / name for name in world.there()), key=lambda p: p.stat().st_mtime_ns)
+    for _ in range(5):  # on a busy machine a job may be over before it is seen to have two files
+        job = world.start()
+        wait_until(lambda: len(world.there()) >= 2 or job.poll() is not None)
+        kill_all(job)
+        files = sorted((world.saved / name for name in world.there()), key=lambda p: p.stat().st_mtime_ns)
+        if len(files) >= 2:
+            break
+        for file in files:
+            file.unlink()
+    if len(files) < 2:
+        world.check(False, "no job was caught with two checkpoints")
+        return
     newest = files[-1]
     newest.write_bytes(newest.read_bytes()[:-100])
     code, _, err = world.run("--resume")

@@ -1,6 +1,7 @@
-/* fixed.c - `static`: the offer that is cheapest per step when the job starts, and can be had
- * then, is kept for good; after an interruption the job waits for it to come back, and the guard
+/* fixed.c - `static`: the offer that is cheapest per step when the job starts, can be had then and
+ * would meet the deadline if it were never interrupted, is kept for good; after an interruption the job waits for it to come back, and the guard
  * sends it on demand when there is no more time to wait. What most people do. */
+#include "market/replay_pace.h"
 #include "market/strategy.h"
 
 #include <math.h>
@@ -15,14 +16,28 @@ static double per_step(const struct market_view *v, uint32_t offer)
     return v->usd_h[offer] / v->job->speed[v->prices->offers[offer].kind];
 }
 
-/* The cheapest, of those that can be had or of all; MARKET_NONE: none is sold. */
-static uint32_t cheapest(const struct market_view *v, bool had)
+/* Whether the job would be in time there if it were never interrupted. */
+static bool in_time(const struct market_view *v, uint32_t offer)
+{
+    double speed = v->job->speed[v->prices->offers[offer].kind];
+    double move_s = market_move_s(v->prices, v->job, v->costs, v->checkpoint, offer);
+
+    return v->now_s + move_s +
+               market_pace_s(market_pace(v->costs, speed), v->job->work - v->steps) <=
+           v->job->deadline_s;
+}
+
+/* The cheapest, of those that can be had or of all, that are fast enough or whatever they are;
+ * MARKET_NONE: none is sold. */
+static uint32_t cheapest(const struct market_view *v, bool had, bool fast)
 {
     uint32_t best = MARKET_NONE;
 
     for (size_t i = 0; i < v->candidate_count; i++) {
         uint32_t o = v->candidates[i];
         if (isnan(v->usd_h[o]) || (had && v->up[o] < v->job->instances))
+            continue;
+        if (fast && !in_time(v, o))
             continue;
         if (best == MARKET_NONE || per_step(v, o) < per_step(v, best))
             best = o;
@@ -37,9 +52,9 @@ static void score(const void *knobs, void *memory, const struct market_view *v, 
 
     (void)knobs;
     if (!note->chosen) {
-        note->offer = cheapest(v, true);
-        if (note->offer == MARKET_NONE)
-            note->offer = cheapest(v, false);
+        note->offer = MARKET_NONE;
+        for (int i = 0; i < 4 && note->offer == MARKET_NONE; i++)
+            note->offer = cheapest(v, i % 2 == 0, i < 2);
         note->chosen = note->offer != MARKET_NONE;
     }
     *idle = 1;

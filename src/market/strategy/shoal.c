@@ -18,9 +18,12 @@
  * Holding nothing gains nothing, but the job that holds nothing may wait: what is down may come
  * back, and where that would be preferred to the best that is up (the checkpoint's own zone, which
  * needs no egress, above all), waiting saves going twice. It waits while that, at the rate at
- * which such offers come back, is more than the best gains now.
+ * which such offers come back, is more than the best gains now. What has just gone comes back
+ * soonest: the rate is that of the best time to wait, not one over the mean, which a few long
+ * outages make large; as that time passes without a return, the rate falls, and the job goes. A
+ * job that is late does not wait.
  *
- * Cost of a decision: offers x distinct speeds + bins. The figures are in
+ * Cost of a decision: offers + distinct speeds + bins. The figures are in
  * docs/design/0014-buying.md. */
 #include "market/strategy.h"
 
@@ -29,10 +32,11 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { BINS = 400, RUNGS_MAX = 8 };
-#define BIN_STEP   0.012 /* of the logarithm of a step's price: bins cover a factor of 120 */
-#define TABLE_S    3600.0
-#define PRIOR_ENDS 3.0 /* interruptions of an average offer that every offer is born with */
+enum { BINS = 400, RUNGS_MAX = 8, SPEEDS_MAX = 64 };
+#define BIN_STEP    0.012 /* of the logarithm of a step's price: bins cover a factor of 120 */
+#define TABLE_S     3600.0
+#define FIRST_AGE_S 150.0 /* width of the first two bins of ages (strategy.h); each next doubles */
+#define PRIOR_ENDS  3.0   /* interruptions of an average offer that every offer is born with */
 
 struct knobs {
     double memory_s, horizon_s, wait_s, reserve, trust, patience, band, keep_s, price_usd;
@@ -55,7 +59,7 @@ static const struct base_opt rows[] = {
     TIME_ROW("horizon", "72h", "how long prices are taken to keep their order", horizon_s),
     TIME_ROW("wait", "2h", "how long a pause for lower prices is taken to last", wait_s),
     TIME_ROW("keep", "30m", "time before the deadline that is never waited away", keep_s),
-    SHARE_ROW("reserve", "0.06", "share of the time left that is not planned with", reserve, 0,
+    SHARE_ROW("reserve", "0.08", "share of the time left that is not planned with", reserve, 0,
               0.9),
     SHARE_ROW("trust", "0.3", "share of the time an offer should stay up that is counted on", trust,
               0.01, 1),
@@ -84,6 +88,7 @@ static const struct base_opt rows[] = {
 struct note {
     bool begun;
     double step_usd;    /* lambda at the last decision */
+    bool late;          /* no price was high enough then */
     double base_usd;    /* a step's price in the middle bin */
     double last_s;      /* the record is complete up to here */
     double weight;      /* of a second now: grows, instead of all bins fading */
@@ -93,8 +98,9 @@ struct note {
     /* what was to be had at the last look: so much more speed from this bin on */
     double rung_speed[RUNGS_MAX];
     uint32_t rung_bin[RUNGS_MAX], rungs;
-    double table_s; /* when the tables were made */
-    double up_left_s[MARKET_AGES], down_left_s[MARKET_AGES];
+    double table_s;                /* when the tables were made */
+    double up_left_s[MARKET_AGES]; /* by age: how long it will stay up */
+    double back_rate[MARKET_AGES]; /* by age of being down: returns a second */
 };
 
 /* --- what an offer is --- */
@@ -184,24 +190,49 @@ static double full_usd_s(const struct knobs *k, const struct market_view *v,
     return usd_s(v, offer) + loss_of(v, risk, value) + go / lasts_s(k, v, offer, risk);
 }
 
-/* The offer that pays first, beyond what `speed` costs already, as the price of a step rises. */
-static uint32_t next_rung(const struct knobs *k, const struct market_view *v,
-                          const struct note *note, double speed, double cost, double *out_at,
-                          double *out_cost)
+/* What a second costs at one speed, where that is cheapest now. */
+struct pace {
+    double speed, usd_s;
+};
+
+/* The speeds that can be had now, each where it is cheapest; how many. Offers of one kind have one speed,
+ * so there are few; more than SPEEDS_MAX are left out. */
+static uint32_t list_paces(const struct knobs *k, const struct market_view *v,
+                           const struct note *note, struct pace paces[SPEEDS_MAX])
 {
-    uint32_t best = MARKET_NONE;
+    uint32_t count = 0;
 
     for (size_t i = 0; i < v->candidate_count; i++) {
-        uint32_t o = v->candidates[i];
-        double s = speed_of(v, o);
-        if (s <= speed * (1 + 1e-9) || !had(v, o))
+        uint32_t o = v->candidates[i], at = 0;
+        double speed = speed_of(v, o);
+        if (!had(v, o))
             continue;
+        while (at < count && paces[at].speed != speed)
+            at++;
+        if (at == SPEEDS_MAX || (at < count && usd_s(v, o) >= paces[at].usd_s))
+            continue; /* the rest of what it costs is not negative */
         double full = full_usd_s(k, v, note, o);
-        double at = (full - cost) / (s - speed);
-        if (best == MARKET_NONE || at < *out_at) {
-            best = o;
+        if (at == count)
+            paces[count++] = (struct pace){speed, full};
+        else
+            paces[at].usd_s = fmin(paces[at].usd_s, full);
+    }
+    return count;
+}
+
+/* The speed that pays first, beyond what the last one costs already, as the price of a step rises. */
+static const struct pace *next_rung(const struct pace *paces, uint32_t count,
+                                    const struct pace *last, double *out_at)
+{
+    const struct pace *best = NULL;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (paces[i].speed <= last->speed * (1 + 1e-9))
+            continue;
+        double at = (paces[i].usd_s - last->usd_s) / (paces[i].speed - last->speed);
+        if (best == NULL || at < *out_at) {
+            best = &paces[i];
             *out_at = at;
-            *out_cost = full;
         }
     }
     return best;
@@ -211,12 +242,16 @@ static uint32_t next_rung(const struct knobs *k, const struct market_view *v,
  * lowest rung is the cheapest step, each next one a faster offer. */
 static void look(const struct knobs *k, const struct market_view *v, struct note *note)
 {
-    double speed = 0, cost = 0, from = 0;
+    static const struct pace nothing = {0, 0};
+    struct pace paces[SPEEDS_MAX];
+    const struct pace *last = &nothing;
+    uint32_t count = list_paces(k, v, note, paces);
+    double from = 0;
 
     for (note->rungs = 0; note->rungs < RUNGS_MAX; note->rungs++) {
-        double at = 0, full = 0;
-        uint32_t o = next_rung(k, v, note, speed, cost, &at, &full);
-        if (o == MARKET_NONE)
+        double at = 0;
+        const struct pace *rung = next_rung(paces, count, last, &at);
+        if (rung == NULL)
             return;
         from = fmax(from, at);
         if (!note->begun) {
@@ -225,9 +260,8 @@ static void look(const struct knobs *k, const struct market_view *v, struct note
             note->weight = 1;
         }
         note->rung_bin[note->rungs] = bin_of(note, from);
-        note->rung_speed[note->rungs] = speed_of(v, o) - speed;
-        speed = speed_of(v, o);
-        cost = full;
+        note->rung_speed[note->rungs] = rung->speed - last->speed;
+        last = rung;
     }
 }
 
@@ -287,7 +321,7 @@ static double plan_s(const struct knobs *k, const struct market_view *v)
 }
 
 /* US dollars a step: what the job should pay at most now. */
-static double lambda(const struct knobs *k, const struct market_view *v, const struct note *note)
+static double lambda(const struct knobs *k, const struct market_view *v, struct note *note)
 {
     double left = v->job->work - v->steps, dearest = 0;
 
@@ -307,8 +341,8 @@ static double lambda(const struct knobs *k, const struct market_view *v, const s
     if (v->held != MARKET_NONE) /* what runs goes on until it is well ahead: no to and fro */
         want *= 1 + k->band;
     double learnt = price_for(note, want);
-    bool time = learnt < INFINITY; /* less than all that was ever to be had would do */
-    return fmin(k->price_usd > 0 && time ? k->price_usd : learnt, dearest);
+    note->late = learnt == INFINITY; /* all that was ever to be had would not do */
+    return fmin(k->price_usd > 0 && !note->late ? k->price_usd : learnt, dearest);
 }
 
 /* --- where to --- */
@@ -328,6 +362,23 @@ static double go_usd(const struct market_view *v, const struct note *note, uint3
            market_move_usd(v->prices, v->job, v->costs, v->checkpoint, offer);
 }
 
+/* Returns a second of what has been down for so long, when it is waited for as long as is best: the
+ * largest, over times to wait, of the chance that it comes back by then over the time waited. */
+static double back_rate(const struct market_ages *ages, size_t from)
+{
+    double down = 1, waited_s = 0, best = 0;
+
+    for (size_t b = from; b < MARKET_AGES; b++) {
+        double rate = market_age_rate(ages->down_s, ages->down_ends, b);
+        double bin_s = FIRST_AGE_S * (double)(1u << (b == 0 ? 0 : b - 1));
+        double still = down * exp(-rate * bin_s);
+        waited_s += (down - still) / rate;
+        down = still;
+        best = fmax(best, (1 - down) / waited_s);
+    }
+    return best;
+}
+
 /* US dollars a second that waiting for what is down gains over going to `best` now: what may come
  * back and would be preferred saves, at most, going to the best first. */
 static double wait_gain(const struct knobs *k, const struct market_view *v, const struct note *note,
@@ -345,8 +396,8 @@ static double wait_gain(const struct knobs *k, const struct market_view *v, cons
             go_best - go_usd(v, note, o) +
             (gain_of(v, note, o, risk_new) - gain_best) * lasts_s(k, v, o, fmax(risk, risk_new));
         if (better > 0)
-            sum += fmin(better, go_best) /
-                   market_age_left_s(note->down_left_s, v->now_s - v->seen[o].since_s);
+            sum += fmin(better, go_best) *
+                   note->back_rate[market_age_bin(v->now_s - v->seen[o].since_s)];
     }
     return sum;
 }
@@ -362,7 +413,8 @@ static void score(const void *knobs, void *memory, const struct market_view *v, 
     *idle = 0;
     if (!note->begun || v->now_s >= note->table_s + TABLE_S) {
         market_age_table(v->ages->up_s, v->ages->up_ends, note->up_left_s);
-        market_age_table(v->ages->down_s, v->ages->down_ends, note->down_left_s);
+        for (size_t b = 0; b < MARKET_AGES; b++)
+            note->back_rate[b] = back_rate(v->ages, b);
         note->table_s = v->now_s;
     }
     record(k, v, note);
@@ -379,6 +431,8 @@ static void score(const void *knobs, void *memory, const struct market_view *v, 
         out[i] = INFINITY;
         if (!had(v, o))
             continue;
+        if (o != v->held && usd_s(v, o) - note->step_usd * speed_of(v, o) > *idle)
+            continue; /* holding nothing is better, before risks and going are counted */
         double risk = risk_now(k, v, note, o), gain = gain_of(v, note, o, risk);
         if (o != v->held)
             gain -= (leave_usd + go_usd(v, note, o)) / lasts_s(k, v, o, risk);
@@ -386,7 +440,7 @@ static void score(const void *knobs, void *memory, const struct market_view *v, 
         if (best == v->candidate_count || out[i] < out[best])
             best = i;
     }
-    if (v->held == MARKET_NONE && best < v->candidate_count && k->hope)
+    if (v->held == MARKET_NONE && best < v->candidate_count && k->hope && !note->late)
         *idle = -wait_gain(k, v, note, v->candidates[best]);
 }
 

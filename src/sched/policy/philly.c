@@ -1,15 +1,15 @@
-/* philly.c - virtual clusters with quotas, gangs with locality: Microsoft's Philly, and what its study
- * recommends.
+/* philly.c - virtual clusters with quotas, gangs with locality: Microsoft's Philly, and what its
+ * study recommends.
  *
- * A job's group is its virtual cluster, with a quota of GPUs (quota.h). Jobs go in order of arrival,
- * and one that finds no place does not hold up those behind it. A job wants its GPUs close together:
- * on the fewest nodes, in one rack; after `backoff` it takes any nodes of one rack, after as long
- * again any at all. What waits, waits for one of
+ * A job's group is its virtual cluster, with a quota of GPUs (quota.h). Jobs go in order of
+ * arrival, and one that finds no place does not hold up those behind it. A job wants its GPUs close
+ * together: on the fewest nodes, in one rack; after `backoff` it takes any nodes of one rack, after
+ * as long again any at all. What waits, waits for one of
  *
- *   fair_share   its group would be over its quota, and too few GPUs are idle for it to borrow (or it
- *                may not);
+ *   fair_share   its group would be over its quota, and it would run if groups of which nobody
+ *                lacks GPUs gave up those they hold by right, or if it were allowed to borrow;
  *   locality     enough GPUs are free, but not as close together as it still asks for;
- *   capacity     its quota covers it, but not enough GPUs are free.
+ *   capacity     too few GPUs are free, and quotas are not what keeps it from others.
  *
  * Groups over their quota borrow what others leave idle. Once `full` of the GPUs are in use, jobs
  * that run on borrowed GPUs, the latest first, give way to one that its group's quota covers.
@@ -19,7 +19,8 @@
  *   patience   a long job waits longer for close places: up to that many times its run time, as was
  *              told, or as it has run so far;
  *   migrate    where GPUs are free but scattered, a few running jobs move so that a gang finds room
- *              (defrag.h). Where that cannot be, the job waits no longer than a restart costs, takes
+ *              (defrag.h). Where that cannot be, the job waits no longer than a restart costs,
+ * takes
  *              scattered places, and is brought together once there is room: waiting longer cannot
  *              pay. A job moves at most `moves` times an hour: note[0] is when it may again;
  *   dedicated  a job of several GPUs goes to nodes without another such job where it can, and small
@@ -120,8 +121,8 @@ static double expected_s(const struct sched_job *j, const struct sched_cluster *
            j->model.work;
 }
 
-/* Seconds it will still run; of one of which nothing was told, or that has gone beyond it, as many as
- * it has run. */
+/* Seconds it will still run; of one of which nothing was told, or that has gone beyond it, as many
+ * as it has run. */
 static double left_s(const struct sched_job *j, const struct sched_cluster *cluster)
 {
     if (!(j->work_told > j->progress) || !isfinite(j->work_told))
@@ -255,8 +256,8 @@ static bool is_full(const struct work *w)
     return f->gpus_up - f->gpus_free >= w->m->full * f->gpus_up;
 }
 
-/* Jobs on borrowed GPUs let go, the latest first, until the job finds places; those that were not in
- * the way stay. */
+/* Jobs on borrowed GPUs let go, the latest first, until the job finds places; those that were not
+ * in the way stay. */
 static bool start_by_preemption(struct work *w, size_t i, enum sched_locality level)
 {
     const struct sched_job *j = w->snap->jobs[i];
@@ -406,26 +407,62 @@ static uint32_t free_for(const struct work *w, const struct sched_job *j)
     return most;
 }
 
-/* Without quotas nobody is over one; with them nearly all who wait are, so that is what is not said of
- * each. */
+/* Too few GPUs are free for it, wherever they are. */
+static bool lacks_gpus(const struct work *w, const struct waiting *x, uint32_t most)
+{
+    return x->gpus > most || free_for(w, w->snap->jobs[x->job]) < x->gpus;
+}
+
+/* GPUs that are free, or that groups of which nobody lacks any hold by right. That is what quotas
+ * keep from those over theirs; where everybody lacks GPUs there are too few of them, whatever the
+ * quotas. */
+static uint32_t kept_by_quotas(struct work *w, uint32_t most)
+{
+    const struct sched_quota *q = &w->s->quota;
+    bool *lack = base_arena_calloc(sched_plan_arena(w->plan), q->count + 1, sizeof *lack);
+    uint32_t gpus = w->s->floor.gpus_free;
+
+    if (lack == NULL) {
+        w->st = SHOAL_E_NOMEM;
+        return 0;
+    }
+    for (size_t n = 0; n < w->waiting_count; n++) {
+        const struct waiting *x = &w->waiting[n];
+        if (!lack[x->group] && !sched_plan_has(w->plan, x->job))
+            lack[x->group] = lacks_gpus(w, x, most);
+    }
+    for (uint32_t g = 0; g < q->count; g++) {
+        uint32_t right = sched_quota_of(q, g), held = sched_quota_held(q, g);
+        if (!lack[g])
+            gpus += held < right ? held : right;
+    }
+    return gpus;
+}
+
+/* What is not said of each is capacity, the most common. */
 static void explain(struct work *w)
 {
     bool none = w->s->quota.none;
-    uint32_t most = most_free(w);
+    uint32_t most = most_free(w), kept = none ? 0 : kept_by_quotas(w, most);
 
-    sched_plan_wait_others(w->plan, none ? SCHED_WHY_CAPACITY : SCHED_WHY_FAIR_SHARE,
-                           SCHED_JOB_NONE);
+    sched_plan_wait_others(w->plan, SCHED_WHY_CAPACITY, SCHED_JOB_NONE);
     for (size_t n = 0; n < w->waiting_count; n++) {
         const struct waiting *x = &w->waiting[n];
-        if ((x->gpus > most && (none || !x->refused)) || sched_plan_has(w->plan, x->job))
+        if ((x->gpus > most && none) || sched_plan_has(w->plan, x->job))
             continue;
         const struct sched_job *j = w->snap->jobs[x->job];
         struct sched_why why = {.want = j->gpus, .kind = UINT16_MAX, .behind = UINT32_MAX};
-        bool enough = free_for(w, j) >= j->gpus;
-        if (enough && (x->refused || may_borrow(w, j)))
-            why.reason = SCHED_WHY_LOCALITY;
-        else
-            why.reason = x->refused ? SCHED_WHY_CAPACITY : SCHED_WHY_FAIR_SHARE;
+        bool enough = !lacks_gpus(w, x, most);
+        if (enough) {
+            why.reason = x->refused || may_borrow(w, j) ? SCHED_WHY_LOCALITY : SCHED_WHY_FAIR_SHARE;
+        } else if (!x->refused && x->gpus <= kept) {
+            why.reason = SCHED_WHY_FAIR_SHARE;
+            kept -= x->gpus;
+        } else if (x->refused) {
+            why.reason = SCHED_WHY_CAPACITY;
+        } else {
+            continue;
+        }
         sched_plan_wait(w->plan, x->job, why);
     }
 }

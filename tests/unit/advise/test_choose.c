@@ -1,5 +1,5 @@
-/* Choices in a made world whose truth is known; paths against the slow search of all of them; the next
- * run; tables for the scheduler; the page. */
+/* Choices in a made world whose truth is known; paths against the slow search of all of them; the
+ * next run; tables for the scheduler; the page. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -163,8 +163,42 @@ static void a_deadline_gives_the_lowest_loss_by_then(void **state)
     for (uint32_t i = 0; i < m.ch.count; i++)
         if (m.ch.candidates[i].p.verdict == ADVISE_GOOD)
             assert_false(m.ch.candidates[i].loss < c->loss);
-    assert_true(c->low_loss <= c->loss && c->loss <= c->high_loss);
+    assert_true(c->low_loss <= c->loss && c->loss <= c->high_loss && c->loss >= m.fit->best);
     assert_true(advise_seconds(m.fit, c->algorithm, c->machines, c->loss) <= 5.0001);
+    /* machines are paid until then, and nothing is said about a loss that was not asked for */
+    assert_true(c->seconds == 5 && fabs(c->cost - 5.0 / 3600 * c->machines) < 1e-12);
+    assert_true(m.ch.fastest == UINT32_MAX && m.ch.cheapest == UINT32_MAX);
+    advise_choice_fini(&m.ch);
+    /* no iteration is done in a microsecond */
+    m.q.deadline_s = 1e-6;
+    assert_int_equal(advise_choose(&base_alloc_libc, m.fit, &m.q, &m.ch, NULL), SHOAL_E_IMPOSSIBLE);
+    unmake(&m);
+}
+
+static void a_target_that_may_be_off_has_wider_intervals(void **state)
+{
+    struct base_rand rand;
+    struct made m;
+    struct advise_choice sharp;
+
+    (void)state;
+    base_rand_init(&rand, 59, "test");
+    make(&m, &rand);
+    assert_int_equal(advise_choose(&base_alloc_libc, m.fit, &m.q, &sharp, NULL), SHOAL_OK);
+    m.q.lower = 0.02;
+    m.q.higher = 0.1;
+    assert_int_equal(advise_choose(&base_alloc_libc, m.fit, &m.q, &m.ch, NULL), SHOAL_OK);
+    assert_true(m.ch.fastest == sharp.fastest && m.ch.cheapest == sharp.cheapest);
+    double wider = 0;
+    for (uint32_t i = 0; i < sharp.count; i++) {
+        const struct advise_candidate *a = &sharp.candidates[i], *b = &m.ch.candidates[i];
+        if (a->p.verdict != ADVISE_GOOD)
+            continue;
+        assert_true(b->seconds == a->seconds && b->low_s <= a->low_s && b->high_s >= a->high_s);
+        wider += b->low_s < a->low_s;
+    }
+    assert_true(wider > 0);
+    advise_choice_fini(&sharp);
     unmake(&m);
 }
 
@@ -181,6 +215,9 @@ static void what_cannot_be_reached_is_refused_in_words(void **state)
     assert_int_equal(advise_choose(&base_alloc_libc, m.fit, &m.q, &m.ch, &err), SHOAL_E_IMPOSSIBLE);
     assert_non_null(strstr(err.message, "is not reached"));
     assert_true(err.hint[0] != 0);
+    m.q.target = 0.71; /* where it begins */
+    assert_int_equal(advise_choose(&base_alloc_libc, m.fit, &m.q, &m.ch, &err), SHOAL_E_IMPOSSIBLE);
+    assert_non_null(strstr(err.message, "before the first iteration"));
     unmake(&m);
 }
 
@@ -285,6 +322,19 @@ static void pages_are_whole_and_escape_names(void **state)
     assert_null(strstr(out.data, "inf "));
     assert_non_null(strstr(out.data, "&lt;script&gt;&amp;"));
     assert_non_null(strstr(out.data, "</html>"));
+    /* by a deadline alone: losses, no times to one; and the run that would help most */
+    struct advise_next next = {.algorithm = 1, .machines = 8, .to = 1, .seconds = 2};
+    advise_choice_fini(&m.ch);
+    m.q.target = NAN;
+    assert_int_equal(advise_choose(&base_alloc_libc, m.fit, &m.q, &m.ch, NULL), SHOAL_OK);
+    page.next = &next;
+    base_buf_clear(&out);
+    advise_page_write(&out, &page);
+    assert_int_equal(base_buf_status(&out), SHOAL_OK);
+    assert_non_null(strstr(out.data, "The run that would help most: a1 on 8 machines, new, to 1 "
+                                     "iteration ("));
+    assert_non_null(strstr(out.data, "losses by the deadline"));
+    assert_null(strstr(out.data, "nan"));
     base_buf_fini(&out);
     base_buf_fini(&again);
     unmake(&m);
@@ -318,6 +368,7 @@ int main(void)
         cmocka_unit_test(choices_are_near_the_best_and_know_how_sure_they_are),
         cmocka_unit_test(paths_are_the_best_of_all),
         cmocka_unit_test(a_deadline_gives_the_lowest_loss_by_then),
+        cmocka_unit_test(a_target_that_may_be_off_has_wider_intervals),
         cmocka_unit_test(what_cannot_be_reached_is_refused_in_words),
         cmocka_unit_test(asking_on_ends_with_a_choice_that_was_measured),
         cmocka_unit_test(tables_are_what_the_scheduler_takes),

@@ -174,6 +174,81 @@ static void little_evidence_is_said_and_not_used(void **state)
     advise_runs_fini(&runs);
 }
 
+/* One run of algorithm `name` on one machine through these losses. */
+static void add_losses(struct advise_runs *runs, const char *name, const double *losses, int count,
+                       double step_s)
+{
+    struct advise_run *run = advise_runs_find(runs, name, 1, 1, "", NULL);
+
+    for (int i = 0; i < count; i++)
+        assert_int_equal(
+            advise_runs_add(runs, run, &(struct advise_point){i, i * step_s, losses[i]}, NULL),
+            SHOAL_OK);
+}
+
+static void check_enough(const double *losses, int count, double step_s, double size, bool any,
+                         bool best)
+{
+    const struct advise_fit_opts opts = {NAN, size};
+    struct advise_runs runs;
+    struct advise_fit *fit = NULL;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    advise_runs_init(&runs, &base_alloc_libc);
+    add_losses(&runs, "a", losses, count, step_s);
+    assert_int_equal(advise_runs_finish(&runs, NULL), SHOAL_OK);
+    assert_int_equal(advise_fit_new(&base_alloc_libc, &runs, &opts, &fit, NULL), SHOAL_OK);
+    assert_int_equal(advise_fit_enough(fit, false, &err), any ? SHOAL_OK : SHOAL_E_IMPOSSIBLE);
+    assert_true(any || (err.message[0] != 0 && err.hint[0] != 0));
+    assert_int_equal(advise_fit_enough(fit, true, NULL), best ? SHOAL_OK : SHOAL_E_IMPOSSIBLE);
+    advise_fit_free(fit);
+    advise_runs_fini(&runs);
+}
+
+static void the_least_evidence_is_what_the_docs_say(void **state)
+{
+    static const double FALLING[] = {0.9, 0.8, 0.7, 0.6, 0.5}, FLAT[] = {0.5, 0.5, 0.5, 0.5, 0.5};
+    static const double UP_DOWN[] = {0.8, 0.2, 0.8, 0.2, 0.8}, ENDED[] = {0.9, 0.5, 0.49};
+
+    (void)state;
+    for (int n = 1; n <= 5; n++)
+        check_enough(FALLING, n, 1, 1, n >= ADVISE_EVIDENCE_POINTS, n >= ADVISE_BEST_POINTS);
+    check_enough(FLAT, 5, 1, 1, false, false);
+    check_enough(UP_DOWN, 5, 1, 1, false, false);
+    check_enough(ENDED, 3, 1, 1, true, true);     /* hardly falls any more */
+    check_enough(FALLING, 5, 0, 1, false, false); /* no times */
+    check_enough(FALLING, 5, 1, 16, true, true);  /* sixteen times the data, and more */
+    check_enough(FALLING, 5, 1, 16.1, false, false);
+    check_enough(FALLING, 5, 1, 0.06, false, false);
+}
+
+static void the_best_is_told_by_the_curve_that_went_lowest(void **state)
+{
+    struct advise_runs runs;
+    double deep[60], cut[10];
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        deep[i] = 0.2 + 0.5 * exp(-0.1 * i);
+    for (int i = 0; i < 10; i++)
+        cut[i] = 0.7 - 0.03 * i; /* a line: its end could be anywhere */
+    advise_runs_init(&runs, &base_alloc_libc);
+    add_losses(&runs, "cut", cut, 10, 1);
+    add_losses(&runs, "deep", deep, 60, 1);
+    struct advise_fit *fit = fit_of(&runs);
+    assert_int_equal(fit->best_by, 1);
+    assert_true(fit->best == fit->algorithms[1].best && fit->best <= fit->lowest);
+    assert_true(fabs(fit->best - 0.2) < 0.005);
+    assert_true(fit->best_least <= fit->best);
+    assert_true(fit->algorithms[1].best_low <= fit->best &&
+                fit->best <= fit->algorithms[1].best_high);
+    /* the one that was cut short is far less sure */
+    assert_true(fit->algorithms[0].best_high - fit->algorithms[0].best_low >
+                5 * (fit->algorithms[1].best_high - fit->algorithms[1].best_low));
+    advise_fit_free(fit);
+    advise_runs_fini(&runs);
+}
+
 static void counts_that_diverged_are_never_good(void **state)
 {
     struct base_rand rand;
@@ -235,6 +310,8 @@ int main(void)
         cmocka_unit_test(lower_losses_never_take_less_time),
         cmocka_unit_test(times_follow_ernest),
         cmocka_unit_test(little_evidence_is_said_and_not_used),
+        cmocka_unit_test(the_least_evidence_is_what_the_docs_say),
+        cmocka_unit_test(the_best_is_told_by_the_curve_that_went_lowest),
         cmocka_unit_test(counts_that_diverged_are_never_good),
         cmocka_unit_test(short_memory_is_an_error),
     };

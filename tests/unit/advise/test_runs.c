@@ -150,8 +150,37 @@ static void json_of_a_training_run_is_read(void **state)
     assert_true(runs.runs[0].size == 7 && runs.runs[1].size == 1);
     assert_int_equal(runs.runs[0].count, 3);
     assert_int_equal(runs.runs[0].losses, 2);
-    assert_string_equal(runs.runs[2].label, "n #2");
+    assert_string_equal(runs.runs[2].label, "n #3");
     assert_true(runs.sizes_missing);
+    assert_null(runs.sources[0].app);
+    advise_runs_fini(&runs);
+}
+
+static void how_training_ran_is_kept_where_it_can_be_given_again(void **state)
+{
+    struct advise_runs runs;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(
+        read_text("{\"algorithm\":\"a\",\"app\":\"mf\",\"machines\":4,\"threads\":2,"
+                  "\"options\":{\"rank\":\"8\",\"algorithm\":\"als\"},\"curve\":[[1,1,1]]}\n"
+                  "{\"algorithm\":\"a\",\"app\":\"mf\",\"machines\":2,\"threads\":2,"
+                  "\"options\":{\"rank\":\"9\"},\"curve\":[[1,1,1]]}\n"
+                  "{\"algorithm\":\"b\",\"app\":\"mf\",\"machines\":2,\"threads\":2,"
+                  "\"options\":{},\"curve\":[[1,1,1]]}\n"
+                  "{\"algorithm\":\"b\",\"app\":\"mf\",\"machines\":1,\"threads\":4,"
+                  "\"options\":{},\"curve\":[[1,1,1]]}\n"
+                  "{\"algorithm\":\"c\",\"app\":\"mf\",\"machines\":1,"
+                  "\"options\":{\"x\":\"1\\ny=2\"},\"curve\":[[1,1,1]]}\n",
+                  &runs, &err),
+        SHOAL_OK);
+    assert_string_equal(runs.sources[0].app, "mf");
+    assert_string_equal(runs.sources[0].settings, "rank=9\n"); /* the last run's */
+    assert_int_equal(runs.sources[0].threads, 2);
+    assert_string_equal(runs.sources[1].settings, "");
+    assert_int_equal(runs.sources[1].threads, 0); /* not the same in all */
+    assert_null(runs.sources[2].app);             /* a line within a line */
     advise_runs_fini(&runs);
 }
 
@@ -191,6 +220,7 @@ int main(void)
         cmocka_unit_test(five_equal_runs_count_as_one),
         cmocka_unit_test(what_rises_or_is_no_number_diverged),
         cmocka_unit_test(json_of_a_training_run_is_read),
+        cmocka_unit_test(how_training_ran_is_kept_where_it_can_be_given_again),
         cmocka_unit_test(short_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

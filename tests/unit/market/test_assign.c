@@ -166,6 +166,26 @@ static void hundreds_of_jobs_and_offers_take_milliseconds(void **state)
     assert_true(slowest < 5); /* far off, for slow machines and sanitizers */
 }
 
+static void sums_beyond_32_bits_do_not_seem_to_fit(void **state)
+{
+    enum { TWO = 2 };
+    const double score[TWO] = {-1, -1}, idle[TWO] = {0, 0};
+    const uint32_t need[TWO] = {1u << 31, 1u << 31}, room[1] = {1u << 31};
+    const struct market_assign p = {.job_count = TWO,
+                                    .offer_count = 1,
+                                    .score = score,
+                                    .idle = idle,
+                                    .need = need,
+                                    .room = room};
+    uint32_t pick[TWO];
+    struct market_assigned got;
+
+    (void)state;
+    assert_int_equal(market_assign(&base_alloc_libc, &p, pick, &got), SHOAL_OK);
+    assert_true((pick[0] == 0) != (pick[1] == 0));
+    assert_true(got.sum == -1);
+}
+
 static shoal_status assign_all(const struct base_alloc *alloc, void *ctx)
 {
     uint32_t pick[8];
@@ -191,6 +211,7 @@ int main(void)
         cmocka_unit_test(one_instance_jobs_get_the_best_assignment_there_is),
         cmocka_unit_test(gangs_and_limits_hold_and_the_bound_is_below_the_best),
         cmocka_unit_test(hundreds_of_jobs_and_offers_take_milliseconds),
+        cmocka_unit_test(sums_beyond_32_bits_do_not_seem_to_fit),
         cmocka_unit_test(every_failed_allocation_ends_in_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

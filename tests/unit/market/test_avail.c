@@ -501,6 +501,10 @@ static void two_traces_of_one_place_are_an_error_unless_they_are_patterns(void *
     put_ticks(env, "t/2023/us-east-1a_v100_1.json", 60, "1");
     assert_int_equal(market_avail_load(env, prices, "t", WORLD_2024, &avail, &err), SHOAL_E_FORMAT);
     assert_non_null(strstr(err.message, "'t/2022' and in 't/2023'"));
+    world_put(env, "u/a.csv", "time,zone,kind,count\n2024-01-01,us-east-1a,V100:1,1\n");
+    put_ticks(env, "u/us-east-1a_v100_1.json", 60, "1");
+    assert_int_equal(market_avail_load(env, prices, "u", WORLD_2024, &avail, &err), SHOAL_E_FORMAT);
+    assert_non_null(strstr(err.message, "is in 'lines of CSV' and in 'u'"));
     assert_int_equal(market_avail_cut(env, prices, "t", 1, &avail, NULL), SHOAL_OK);
     market_avail_free(avail);
     market_prices_free(prices);

@@ -126,6 +126,37 @@ static void the_bound_is_below_every_path_and_the_plan_is_one(void **state)
     assert_true(over / possible < 0.25);
 }
 
+/* A long transfer is cheaper on a slow instance: paths that carry their checkpoint so. */
+static void heavy_checkpoints_do_not_lift_the_bound_above_a_path(void **state)
+{
+    struct base_rand rand;
+    int possible = 0, count = property_count(300);
+
+    (void)state;
+    base_rand_init(&rand, 6, "bound");
+    for (int n = 0; n < count; n++) {
+        grid_world(&rand);
+        world.jobs[0].checkpoint_gb = 5 + (double)base_rand_below(&rand, 60);
+        for (size_t k = 0; k < SMALL_KINDS; k++)
+            world.speed[k] = base_rand_below(&rand, 2) == 0 ? 1 : 8;
+        for (size_t o = 0; o < PATH_OFFERS; o++) { /* slow ones cost little */
+            if (world.speed[world.offers[o].kind] > 1)
+                continue;
+            for (size_t k = 0; k < CELLS; k++)
+                world.points[world.offers[o].first + k].usd_h /= 100;
+        }
+        world.jobs[0].work = 500 + (double)base_rand_below(&rand, 3000);
+        double best = best_path(0, 0, 0, MARKET_NONE, 0, MARKET_NONE);
+        struct market_bound b = bound_of(0);
+        if (b.usd > fmin(best, b.plan_usd) * (1 + 1e-9))
+            fail_msg("case %d: bound %.9f, a path costs %.9f, the plan %.9f", n, b.usd, best,
+                     b.plan_usd);
+        possible += best < INFINITY;
+        market_bound_fini(&b);
+    }
+    assert_true(possible > count / 4);
+}
+
 static void no_strategy_ever_pays_less_than_the_bound(void **state)
 {
     static const struct small_shape shape = {5, 2, 30, 20000, 400, 0.4};
@@ -177,6 +208,38 @@ static void work_that_no_plan_can_do_has_no_finite_bound(void **state)
     market_bound_fini(&b);
 }
 
+static void where_nothing_can_be_had_the_search_ends(void **state)
+{
+    const bool none[PATH_OFFERS] = {false};
+    struct market_bound b;
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 4, "bound");
+    grid_world(&rand);
+    assert_int_equal(market_bound(&base_alloc_libc, &world.prices, NULL, &world.jobs[0],
+                                  &world.costs, none, 0, &b, NULL),
+                     SHOAL_OK);
+    assert_true(b.usd == INFINITY && b.plan_usd == INFINITY && b.plan_count == 0);
+    market_bound_fini(&b);
+}
+
+static void cells_too_short_to_count_are_refused(void **state)
+{
+    const double cells[] = {1e-9, 0.5, -1, NAN};
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 5, "bound");
+    grid_world(&rand);
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        struct market_bound b;
+        assert_int_equal(market_bound(&base_alloc_libc, &world.prices, NULL, &world.jobs[0],
+                                      &world.costs, NULL, cells[i], &b, NULL),
+                         SHOAL_E_INVAL);
+    }
+}
+
 static shoal_status bound_once(const struct base_alloc *alloc, void *ctx)
 {
     struct market_bound b = {0};
@@ -203,8 +266,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bound_is_below_every_path_and_the_plan_is_one),
+        cmocka_unit_test(heavy_checkpoints_do_not_lift_the_bound_above_a_path),
         cmocka_unit_test(no_strategy_ever_pays_less_than_the_bound),
         cmocka_unit_test(work_that_no_plan_can_do_has_no_finite_bound),
+        cmocka_unit_test(where_nothing_can_be_had_the_search_ends),
+        cmocka_unit_test(cells_too_short_to_count_are_refused),
         cmocka_unit_test(every_failed_allocation_ends_in_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Tests of src/market/page*.c: the page is whole, says what the results say, lets nothing of the data
- * through as HTML, and stays small. */
+/* Tests of src/market/page*.c: the page is whole, says what the results say, lets nothing of the
+ * data through as HTML, and stays small. */
 #include "unit/market/market_world.h"
 
 #include "base/assert.h"

@@ -451,6 +451,40 @@ static void no_deadline_that_on_demand_could_meet_is_missed(void **state)
     assert_true(guarded > property_count(300) / 4); /* the guard was needed often */
 }
 
+/* The way on demand gets longer the moment a job has come to another place. */
+static void a_heavy_checkpoint_makes_no_job_late(void **state)
+{
+    static const struct small_shape often = {5, 2, 38, 20000, 250, 0.5};
+    struct base_rand rand;
+    int guarded = 0;
+
+    (void)state;
+    base_rand_init(&rand, 6, "replay");
+    for (int n = 0; n < property_count(600); n++) {
+        small_world(&world, &rand, &often);
+        world.prices.to_s = 1e6; /* past every deadline */
+        world.jobs[0].checkpoint_gb = (double)base_rand_below(&rand, 300);
+        world.costs.checkpoint_s = (double)base_rand_below(&rand, 60);
+        double fastest = fmax(world.speed[world.offers[5].kind], world.speed[world.offers[6].kind]);
+        struct market_pace pace = market_pace(&world.costs, fastest);
+        world.jobs[0].work = fastest * (300 + (double)base_rand_below(&rand, 8000));
+        world.jobs[0].deadline_s = world.costs.startup_s + market_pace_s(pace, world.jobs[0].work) +
+                                   1 + (double)base_rand_below(&rand, 3000);
+        struct market_replay_opts opts = {.strategy = wander, .step_s = n % 2 == 0 ? 300 : 1800};
+        struct market_result r;
+        assert_int_equal(market_replay(&base_alloc_libc, &world.prices, NULL, world.jobs, 1,
+                                       &world.costs, &opts, &r, NULL),
+                         SHOAL_OK);
+        check_sums(&r);
+        if (r.missed != 0 || r.unfinished != 0)
+            fail_msg("case %d: finished at %.1f, due at %.1f", n, r.jobs[0].finish_s,
+                     world.jobs[0].deadline_s);
+        guarded += r.jobs[0].guarded;
+        market_result_fini(&r);
+    }
+    assert_true(guarded > property_count(600) / 4);
+}
+
 static void a_budget_is_never_overspent_and_stops_the_job(void **state)
 {
     struct base_rand rand;
@@ -553,6 +587,7 @@ int main(void)
         cmocka_unit_test(time_money_and_steps_add_up_and_limits_hold),
         cmocka_unit_test(a_fleet_never_holds_more_than_is_up_and_meets_its_deadlines),
         cmocka_unit_test(no_deadline_that_on_demand_could_meet_is_missed),
+        cmocka_unit_test(a_heavy_checkpoint_makes_no_job_late),
         cmocka_unit_test(a_budget_is_never_overspent_and_stops_the_job),
         cmocka_unit_test(a_change_of_price_is_paid_as_it_comes),
         cmocka_unit_test(jobs_that_nothing_can_run_and_bad_numbers_are_refused_in_words),

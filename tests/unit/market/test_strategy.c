@@ -221,6 +221,64 @@ static void shoal_moves_for_a_lasting_difference_and_not_for_a_small_one(void **
     market_result_fini(&r);
 }
 
+/* The zone of the checkpoint has been down for `down_s`; another region is up, a little dearer. Most
+ * outages end between five and ten minutes, the few others last for days. A step is worth far more
+ * than it costs: waiting is dear. The work takes 37800 s of the time that is left. */
+static bool shoal_waits(double down_s, double left_s)
+{
+    const struct market_strategy *s = market_strategy_find("shoal", NULL);
+    static _Alignas(16) char knobs[512], note[8192];
+    const double day = 86400;
+    struct market_seen seen[3] = {{.since_s = day - down_s}};
+    struct market_ages ages = {0};
+    double score[3], idle;
+
+    plain(2, 5);
+    world.offers[1].region = world.offers[2].region = 1;
+    world.jobs[0].deadline_s = day + left_s;
+    world.jobs[0].checkpoint_gb = 20;
+    ages.down_s[market_age_bin(300)] = 160000;
+    ages.down_ends[market_age_bin(300)] = 900;
+    for (size_t b = market_age_bin(3600); b < MARKET_AGES; b++) {
+        ages.down_s[b] = 3.6e6;
+        ages.down_ends[b] = 10;
+    }
+    assert_true(s->knobs_size <= sizeof knobs && s->note_size <= sizeof note);
+    base_opt_defaults(s->opts, s->opt_count, knobs);
+    assert_int_equal(base_opt_assign(s->opts, s->opt_count, "price=0.002", s->name, knobs, NULL),
+                     SHOAL_OK);
+    memset(note, 0, sizeof note);
+    s->score(knobs, note,
+             &(struct market_view){.prices = &world.prices,
+                                   .job = &world.jobs[0],
+                                   .costs = &world.costs,
+                                   .now_s = day,
+                                   .step_s = 900,
+                                   .held = MARKET_NONE,
+                                   .held_since_s = day,
+                                   .checkpoint = 0,
+                                   .safe_until_s = day + 1000,
+                                   .usd_h = (const double[]){1, 1.1, 5},
+                                   .up = (const uint32_t[]){0, 1, 1},
+                                   .seen = seen,
+                                   .ages = &ages,
+                                   .candidates = (const uint32_t[]){0, 1, 2},
+                                   .candidate_count = 3},
+             score, &idle);
+    assert_true(score[0] == INFINITY && score[1] < score[2] && score[1] < 0);
+    return idle < score[1];
+}
+
+static void shoal_waits_for_what_has_just_gone_and_not_for_what_stays_away(void **state)
+{
+    (void)state;
+    assert_true(shoal_waits(60, 60000));
+    assert_true(shoal_waits(300, 60000));
+    assert_false(shoal_waits(2.0 * 3600, 60000));
+    assert_false(shoal_waits(86000, 60000));
+    assert_false(shoal_waits(300, 40000)); /* it is late */
+}
+
 static void shoal_finishes_without_a_deadline_too(void **state)
 {
     (void)state;
@@ -277,6 +335,7 @@ int main(void)
         cmocka_unit_test(uniform_falls_back_on_demand_when_it_is_behind_and_returns_to_spot),
         cmocka_unit_test(shoal_waits_out_what_is_dear_when_there_is_time),
         cmocka_unit_test(shoal_moves_for_a_lasting_difference_and_not_for_a_small_one),
+        cmocka_unit_test(shoal_waits_for_what_has_just_gone_and_not_for_what_stays_away),
         cmocka_unit_test(shoal_finishes_without_a_deadline_too),
         cmocka_unit_test(the_time_left_of_what_ends_at_one_rate_is_that_rate_s),
         cmocka_unit_test(what_has_lasted_longer_lasts_longer_when_nothing_is_known),

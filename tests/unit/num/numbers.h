@@ -1,4 +1,5 @@
-/* numbers.h - random numbers for tests of solvers: tame ones, and the edges of what a double holds. */
+/* numbers.h - random numbers for tests of solvers: tame ones, and the edges of what a double holds.
+ * */
 #ifndef TESTS_NUMBERS_H
 #define TESTS_NUMBERS_H
 

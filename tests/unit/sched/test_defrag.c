@@ -1,4 +1,5 @@
-/* test_defrag.c - room by moves: valid, as cheap as can be, and nothing changed where there is none. */
+/* test_defrag.c - room by moves: valid, as cheap as can be, and nothing changed where there is
+ * none. */
 #include "world.h"
 
 #include "base/assert.h"
@@ -110,8 +111,8 @@ static void undone_moves_leave_everybody_where_they_were(void **state)
     }
 }
 
-/* With jobs of one GPU any hole takes any job: a node can be cleared when as many of its jobs may move
- * as it lacks, and as many GPUs are free elsewhere. */
+/* With jobs of one GPU any hole takes any job: a node can be cleared when as many of its jobs may
+ * move as it lacks, and as many GPUs are free elsewhere. */
 static void the_fewest_gpus_are_moved(void **state)
 {
     (void)state;

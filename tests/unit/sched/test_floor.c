@@ -76,8 +76,8 @@ static int most_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Fewest nodes of the kind in a rack (UINT32_MAX: anywhere) that hold the gang, by what is free or, with
- * `empty`, by size; 0: none do. */
+/* Fewest nodes of the kind in a rack (UINT32_MAX: anywhere) that hold the gang, by what is free or,
+ * with `empty`, by size; 0: none do. */
 static uint32_t slow_fewest(const struct ledger *l, uint32_t kind, uint32_t rack, uint32_t gpus,
                             bool empty)
 {

@@ -138,7 +138,29 @@ static void over_its_quota_a_group_borrows_only_what_is_idle(void **state)
     (void)state;
     rounds(w, 1);
     assert_true(runs(own) && runs(more) && !runs(over));
-    assert_int_equal(reason_of(w, over), SCHED_WHY_FAIR_SHARE);
+    assert_int_equal(reason_of(w, over), SCHED_WHY_CAPACITY); /* its group has all there is */
+    world_close(w);
+}
+
+/* Quotas keep GPUs from a job only where those who have them by right lack none themselves, and the
+ * same GPUs are counted once. */
+static void where_every_group_lacks_gpus_quotas_are_not_to_blame(void **state)
+{
+    struct world *w = open_philly("2x4:t4", SETS("quota=vision=4+speech=4"));
+    struct world_job *a = add(w, 0, 4, 1e6), *b = add(w, 1, 4, 1e6);
+    struct world_job *three = add(w, 0, 3, 1e6), *two = add(w, 0, 2, 1e6);
+
+    (void)state;
+    rounds(w, 1);
+    assert_true(runs(a) && runs(b) && !runs(three) && !runs(two));
+    assert_int_equal(reason_of(w, three), SCHED_WHY_FAIR_SHARE); /* of the four of speech */
+    assert_int_equal(reason_of(w, two), SCHED_WHY_CAPACITY);     /* one is left of them */
+    struct world_job *other = add(w, 1, 1, 1e6);
+    rounds(w, 1);
+    assert_false(runs(three) || runs(two) || runs(other));
+    assert_int_equal(reason_of(w, three), SCHED_WHY_CAPACITY);
+    assert_int_equal(reason_of(w, two), SCHED_WHY_CAPACITY);
+    assert_int_equal(reason_of(w, other), SCHED_WHY_CAPACITY);
     world_close(w);
 }
 
@@ -463,6 +485,7 @@ int main(void)
         cmocka_unit_test(without_backoff_nobody_is_ever_scattered),
         cmocka_unit_test(patience_grows_with_the_run_time_that_was_told),
         cmocka_unit_test(over_its_quota_a_group_borrows_only_what_is_idle),
+        cmocka_unit_test(where_every_group_lacks_gpus_quotas_are_not_to_blame),
         cmocka_unit_test(a_job_within_its_quota_gets_back_what_was_borrowed),
         cmocka_unit_test(borrowed_gpus_stay_while_the_cluster_is_not_full),
         cmocka_unit_test(leases_hold_against_quotas),

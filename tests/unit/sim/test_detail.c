@@ -1,5 +1,5 @@
-/* test_detail.c - where each job's time went, and speed by places: sums that must agree, a replay of
- * the event log as the specification of progress, and nothing changed where it is turned off. */
+/* test_detail.c - where each job's time went, and speed by places: sums that must agree, a replay
+ * of the event log as the specification of progress, and nothing changed where it is turned off. */
 #include "unit/sim/run_world.h"
 
 #include "base/assert.h"

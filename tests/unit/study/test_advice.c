@@ -12,7 +12,8 @@ enum { HOUR = 3600 };
 /* All runs alike: 1,000 GPU-hours held of which 500 useful, 100 h of waiting, 40 h for locality. */
 static void plain(struct study *s)
 {
-    *s = (struct study){.jobs = {.count = 100}};
+    *s =
+        (struct study){.jobs = {.count = 100, .sizes = {10, 25, 40, 25}}, .quotas = {.none = true}};
     for (size_t r = 0; r < STUDY_RUNS + STUDY_ECHOES; r++) {
         struct study_run *run = r < STUDY_RUNS ? &s->runs[r] : &s->echoes[r - STUDY_RUNS];
         struct study_delay *all = run->tally.delays[STUDY_ALL];
@@ -46,6 +47,17 @@ static void assert_says(const struct study *s, say_fn *say, const char *words)
     if (strstr(text.data, words) == NULL)
         fail_msg("expected '%s' in '%s'", words, text.data);
     assert_true(text.data[text.size - 1] == '.');
+    base_buf_fini(&text);
+}
+
+static void assert_says_not(const struct study *s, say_fn *say, const char *words)
+{
+    struct base_buf text;
+
+    base_buf_init(&text, &base_alloc_libc, 1 << 16);
+    say(s, &text);
+    if (strstr(text.data, words) != NULL)
+        fail_msg("did not expect '%s' in '%s'", words, text.data);
     base_buf_fini(&text);
 }
 
@@ -117,7 +129,10 @@ static void luck_is_no_reason(void **state)
     assert_true(study_saved_is_luck(&s, STUDY_RETRY));
     s.runs[STUDY_RETRY].books.saved_gpu_s = 90.0 * HOUR; /* work not run is no luck */
     assert_int_equal(study_first_step(&s), STUDY_RETRY);
-    assert_says(&s, study_say_first, "90.0 GPU-hours are saved");
+    assert_says(&s, study_say_first,
+                "90.0 GPU-hours of attempts that could not succeed are not run; in all, the "
+                "difference in GPU time held is within luck");
+    assert_says(&s, study_say_luck, "Failures are one draw");
     assert_says(&s, study_say_luck, "100 GPU-hours held");
 }
 
@@ -167,7 +182,9 @@ static void findings_name_the_worst(void **state)
     plain(&s);
     assert_int_equal(study_worst_size(&s), 2);
     assert_says(&s, study_say_waiting, "40 % of it while enough GPUs were free");
-    assert_says(&s, study_say_waiting, "jobs of 5-8 GPUs hardest");
+    assert_says(&s, study_say_waiting,
+                "jobs of 5-8 GPUs most often: 25 % of them (10), for 40.0 hours");
+    assert_says_not(&s, study_say_waiting, "one in twenty"); /* of ten */
     assert_says(&s, study_say_speed, "No job was slowed down");
     s.unsuccessful[STUDY_ALL] = 17;
     s.lost[3] = (struct study_lost){.jobs = 15, .lost_gpu_s = 1};
@@ -177,6 +194,71 @@ static void findings_name_the_worst(void **state)
     assert_says(&s, study_say_failures, study_classes[8].name);
     s.opts.failures = STUDY_FAILURES_NONE;
     assert_says(&s, study_say_failures, "left out");
+}
+
+static void the_shares_of_waiting_are_whole(void **state)
+{
+    static struct study s;
+
+    (void)state;
+    plain(&s);
+    s.runs[STUDY_BASE].tally.delays[STUDY_ALL][SIM_WAIT_OTHER].total_s = 0.5 * HOUR;
+    assert_says(&s, study_say_waiting, "0.5 % until the next decision (next round)");
+    assert_says(&s, study_say_waiting, "had used its quota");
+    s.quotas.none = false; /* by share: nobody gave them */
+    assert_says(&s, study_say_waiting, "had used its assumed quota");
+    assert_non_null(strstr(study_quota_words(&s), "--quotas"));
+    s.quotas.given = true;
+    assert_string_equal(study_quota_words(&s), "");
+}
+
+static void how_often_and_how_long_are_told_apart(void **state)
+{
+    static struct study s;
+    struct study_delay(*delays)[SIM_WAIT_COUNT + 1] = s.runs[STUDY_BASE].tally.delays;
+
+    (void)state;
+    plain(&s);
+    s.jobs.sizes[1] = 1000;
+    delays[1][SIM_WAIT_LOCALITY] = (struct study_delay){100, 90.0 * HOUR, 600, 1200, 1300};
+    assert_int_equal(study_worst_size(&s), 2); /* 25 % of few against 10 % of many */
+    assert_says(&s, study_say_waiting, "most hours, 90.0, are of jobs of 2-4 GPUs");
+    s.jobs.sizes[3] = 2;
+    delays[3][SIM_WAIT_LOCALITY] = (struct study_delay){2, 1.0 * HOUR, 600, 1200, 1300};
+    assert_int_equal(study_worst_size(&s), 2); /* all of two jobs are no share */
+    delays[2][SIM_WAIT_LOCALITY].jobs = 30;
+    assert_says(&s, study_say_waiting, "one in twenty for");
+}
+
+static void what_gets_worse_is_said_with_what_gets_better(void **state)
+{
+    static struct study s;
+
+    (void)state;
+    plain(&s);
+    set_wait(&s, STUDY_LOCALITY, 80, 100);
+    s.runs[STUDY_LOCALITY].tally.held_gpu_s = 800.0 * HOUR;
+    assert_int_equal(study_first_step(&s), STUDY_LOCALITY);
+    assert_says(&s, study_say_first, "but fragmentation waiting grows from 40.0 to 80.0 hours");
+    s.echoes[0].tally.delays[STUDY_ALL][SIM_WAIT_LOCALITY].total_s = 90.0 * HOUR; /* luck */
+    assert_says_not(&s, study_say_first, "grows");
+    assert_true(study_waited_is_luck(&s, STUDY_LOCALITY, SIM_WAIT_LOCALITY));
+    assert_false(study_waited_is_luck(&s, STUDY_BASE, SIM_WAIT_LOCALITY));
+}
+
+static void few_jobs_are_called_few(void **state)
+{
+    static struct study s;
+
+    (void)state;
+    plain(&s);
+    assert_says_not(&s, study_say_first, "single jobs");
+    s.few = true;
+    s.jobs.count = 3;
+    s.opts.failures = STUDY_FAILURES_NONE;
+    assert_says(&s, study_say_first, "a study of 3 jobs: differences are of single jobs");
+    assert_says(&s, study_say_failures, "3 jobs are too few");
+    assert_says_not(&s, study_say_luck, "one draw");
 }
 
 int main(void)
@@ -189,6 +271,10 @@ int main(void)
         cmocka_unit_test(the_second_step_is_another),
         cmocka_unit_test(together_says_how_much_or_why_not),
         cmocka_unit_test(findings_name_the_worst),
+        cmocka_unit_test(the_shares_of_waiting_are_whole),
+        cmocka_unit_test(how_often_and_how_long_are_told_apart),
+        cmocka_unit_test(what_gets_worse_is_said_with_what_gets_better),
+        cmocka_unit_test(few_jobs_are_called_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

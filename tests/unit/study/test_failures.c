@@ -1,4 +1,5 @@
-/* test_failures.c - the failure model: how many, when, and that the time of a job stays its time. */
+/* test_failures.c - the failure model: how many, when, and that the time of a job stays its
+ * time. */
 #include "study_world.h"
 
 #include "base/assert.h"
@@ -159,7 +160,8 @@ static void a_job_draws_by_its_name_and_the_seed(void **state)
     world_end(&w);
 }
 
-/* Jobs of one length: every class has its share all the same, and one job alone is no special case. */
+/* Jobs of one length: every class has its share all the same, and one job alone is no special
+ * case. */
 static void equal_times_and_single_jobs_are_drawn_too(void **state)
 {
     struct base_buf text;

@@ -36,6 +36,10 @@ static void a_page_is_well_formed_and_says_what_is_modelled(void **state)
                                         "chosen, as none was given",
                                         "a&lt;b&gt;.csv",
                                         "all together",
+                                        "quotas assumed by share of GPU time, as none were given",
+                                        "until the next decision (next round)",
+                                        "hardly moves while a cluster keeps up",
+                                        "Failures are one draw",
                                         "Input hash"};
     struct study_opts study;
     struct world w;

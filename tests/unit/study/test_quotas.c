@@ -58,6 +58,20 @@ static void one_group_has_no_quota(void **state)
     world_end(&w);
 }
 
+static void none_asks_for_no_quotas(void **state)
+{
+    struct world w;
+    struct study_quotas q;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    world_random(&w, 2, 30, "8x8:gpu");
+    assert_int_equal(study_quotas_init(&q, w.env, "none", w.trace, &w.jobs, 64, &err), SHOAL_OK);
+    assert_true(q.none && !q.given && q.knob.size == 0 && q.count > 1);
+    study_quotas_fini(&q);
+    world_end(&w);
+}
+
 static void given_quotas_are_taken_and_mistakes_are_told(void **state)
 {
     static const struct {
@@ -138,6 +152,7 @@ int main(void)
         cmocka_unit_test(shares_use_every_gpu_and_follow_the_gpu_time),
         cmocka_unit_test(more_groups_than_gpus_get_what_there_is),
         cmocka_unit_test(one_group_has_no_quota),
+        cmocka_unit_test(none_asks_for_no_quotas),
         cmocka_unit_test(given_quotas_are_taken_and_mistakes_are_told),
         cmocka_unit_test(short_memory_ends_cleanly),
     };

@@ -1,5 +1,5 @@
-/* test_run.c - whole studies of small traces: their runs, what follows from them, and traces that are
- * hardly any. */
+/* test_run.c - whole studies of small traces: their runs, what follows from them, and traces that
+ * are hardly any. */
 #include "study_world.h"
 
 #include "study/advice.h"
@@ -147,6 +147,49 @@ static void guidelines_that_cannot_be_simulated_say_why(void **state)
     world_end(&w);
 }
 
+/* The draw for one of few jobs would be most of the result. */
+static void failures_of_few_jobs_are_left_out(void **state)
+{
+    struct study_opts opts;
+
+    (void)state;
+    study_opts_init(&opts);
+    for (size_t jobs = STUDY_FEW - 1; jobs <= STUDY_FEW; jobs++) {
+        struct world w;
+        world_random(&w, 6, jobs, "8x8:gpu,8x2:gpu");
+        struct study *s = make(&w, &opts);
+        assert_true(s->few == (jobs < STUDY_FEW));
+        assert_true(s->runs[STUDY_RETRY].possible == (jobs >= STUDY_FEW));
+        if (s->few)
+            assert_true(s->runs[STUDY_BASE].books.lost_gpu_s == 0 &&
+                        s->unsuccessful[STUDY_ALL] == 0);
+        study_free(s);
+        world_end(&w);
+    }
+}
+
+/* On far too few GPUs jobs wait for capacity, whatever quotas were assumed; without quotas nobody
+ * waits for a share. */
+static void too_few_gpus_are_not_a_matter_of_quotas(void **state)
+{
+    struct study_opts opts;
+    struct world w;
+
+    (void)state;
+    world_random(&w, 8, 300, "4x8:gpu");
+    study_opts_init(&opts);
+    struct study *s = make(&w, &opts);
+    assert_false(s->quotas.none);
+    assert_true(study_waited_s(s, STUDY_BASE, SIM_WAIT_CAPACITY) >
+                0.9 * study_waited_s(s, STUDY_BASE, STUDY_WAITS));
+    study_free(s);
+    opts.quotas = "none";
+    s = make(&w, &opts);
+    assert_true(study_waited_s(s, STUDY_BASE, SIM_WAIT_FAIR_SHARE) == 0);
+    study_free(s);
+    world_end(&w);
+}
+
 /* One job; all at one instant; jobs of no time to speak of; a job too large among others. */
 static void small_and_odd_traces_are_studied(void **state)
 {
@@ -245,6 +288,8 @@ int main(void)
         cmocka_unit_test(every_run_adds_up),
         cmocka_unit_test(the_same_options_give_the_same_study),
         cmocka_unit_test(guidelines_that_cannot_be_simulated_say_why),
+        cmocka_unit_test(failures_of_few_jobs_are_left_out),
+        cmocka_unit_test(too_few_gpus_are_not_a_matter_of_quotas),
         cmocka_unit_test(small_and_odd_traces_are_studied),
         cmocka_unit_test(mistakes_in_options_are_told),
         cmocka_unit_test(short_memory_ends_cleanly),

@@ -15,8 +15,8 @@ struct made {
     struct sim_result result;
 };
 
-/* Jobs of 1, 1, 4 and 8 GPUs, 1000 s each, at 0, 0, 0 and 1000 s: 6,000 GPU-seconds, then 8,000. The
- * third fails; the last waits for locality, then runs on two servers at half its speed. */
+/* Jobs of 1, 1, 4 and 8 GPUs, 1000 s each, at 0, 0, 0 and 1000 s: 6,000 GPU-seconds, then 8,000.
+ * The third fails; the last waits for locality, then runs on two servers at half its speed. */
 static void make(struct made *m)
 {
     shoal_err err = SHOAL_ERR_INIT;
@@ -80,8 +80,8 @@ static void figures_are_those_done_by_hand(void **state)
     assert_int_equal(t.restarts, 2);
     /* Of those that pass: 1000, 1060 and 2100 s. */
     assert_true(fabs(t.avg_jct_s - 4160.0 / 3) < 1e-9 && t.p50_jct_s == 1060);
-    /* 5 and 95 % of 14,000 GPU-seconds are used after 116.7 s and 1,912.5 s. Useful in between, job by
-     * job: 883.3 + 943.3 (of 1000 s each), none, 8,000 x 812.5 / 2,000. */
+    /* 5 and 95 % of 14,000 GPU-seconds are used after 116.7 s and 1,912.5 s. Useful in between, job
+     * by job: 883.3 + 943.3 (of 1000 s each), none, 8,000 x 812.5 / 2,000. */
     double span = 1912.5 - 700.0 / 6, useful = (1000 - 700.0 / 6) + (1060 - 700.0 / 6) + 3250;
     assert_true(fabs(t.utilization - useful / (16 * span)) < 1e-9);
     assert_true(t.occupancy > t.utilization);

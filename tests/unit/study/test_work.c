@@ -1,4 +1,5 @@
-/* test_work.c - the books of changed work: GPU time is conserved, and guidelines do what they say. */
+/* test_work.c - the books of changed work: GPU time is conserved, and guidelines do what they
+ * say. */
 #include "study_world.h"
 
 #include "base/assert.h"
