@@ -14,10 +14,9 @@ struct replay_slot {
     double usd_h;                     /* NAN: not sold now */
     double price_until_s, up_until_s; /* next changes */
     size_t price_cursor, up_cursor;
-    uint32_t up;          /* instances to be had */
-    uint32_t held;        /* by jobs */
-    double seen_until_s;  /* `seen` counts up to here */
-    double usd_s, sold_s; /* price x time, and time, while it was sold */
+    uint32_t up;         /* instances to be had */
+    uint32_t held;       /* by jobs */
+    double seen_until_s; /* `seen` counts up to here */
     bool on_demand;
 };
 

@@ -38,8 +38,7 @@ shoal_status replay_watch_start(struct replay *r)
         struct replay_slot *s = &r->slots[i];
         look(r, s);
         s->seen_until_s = r->now_s;
-        r->seen[s->offer] = (struct market_seen){
-            .price_mean = s->usd_h, .price_low = s->usd_h, .since_s = r->now_s};
+        r->seen[s->offer] = (struct market_seen){.since_s = r->now_s};
         shoal_status st = push(r, i);
         if (st != SHOAL_OK)
             return st;
@@ -55,7 +54,6 @@ static void count(struct replay *r, struct replay_slot *s)
     if (dt <= 0)
         return;
     s->seen_until_s = r->now_s;
-    seen->watched_s += dt;
     if (!s->on_demand) {
         size_t bin = market_age_bin(r->now_s - dt / 2 - seen->since_s);
         (s->up > 0 ? r->ages.up_s : r->ages.down_s)[bin] += dt;
@@ -64,12 +62,6 @@ static void count(struct replay *r, struct replay_slot *s)
     }
     if (s->up > 0)
         seen->up_s += dt;
-    if (isnan(s->usd_h))
-        return;
-    s->usd_s += s->usd_h * dt;
-    s->sold_s += dt;
-    seen->price_mean = s->usd_s / s->sold_s;
-    seen->price_low = fmin(seen->price_low, s->usd_h);
 }
 
 void replay_watch_count(struct replay *r)
@@ -87,8 +79,6 @@ bool replay_watch_change(struct replay *r, uint32_t slot)
 
     count(r, s);
     look(r, s);
-    if (!isnan(s->usd_h))
-        seen->price_low = fmin(seen->price_low, s->usd_h);
     if ((up > 0) != (s->up > 0)) {
         (up > 0 ? r->ages.up_ends : r->ages.down_ends)[market_age_bin(r->now_s - seen->since_s)]++;
         seen->since_s = r->now_s;

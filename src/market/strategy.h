@@ -14,11 +14,10 @@
 
 /* What has been seen of an offer up to now. */
 struct market_seen {
-    double up_s, watched_s;       /* time it was up, of the time it was looked at */
-    uint32_t interruptions;       /* of any job that was there, or would have been */
-    double price_mean, price_low; /* over the time watched, by time */
-    double since_s;               /* since when it has been up, or down */
-    double ends_expected;         /* interruptions that an average offer would have had (ages) */
+    double up_s;            /* time it was up */
+    uint32_t interruptions; /* of any job that was there, or would have been */
+    double since_s;         /* since when it has been up, or down */
+    double ends_expected;   /* interruptions that an average offer would have had (ages) */
 };
 
 /* How long offers stay up, and down, learnt from all that are watched: the time they have spent at

@@ -28,7 +28,7 @@ size_t market_age_bin(double age_s)
 
 double market_age_rate(const double *seconds, const double *ends, size_t bin)
 {
-    double age_s = (bin_from_s(bin) + bin_to_s(bin)) / 2;
+    double age_s = bin_to_s(bin) * (bin == 0 ? 0.5 : 0.75); /* the middle of the bin */
 
     return (ends[bin] + 2) / (seconds[bin] + 4 * age_s);
 }

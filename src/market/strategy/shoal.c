@@ -327,12 +327,11 @@ static double lambda(const struct knobs *k, const struct market_view *v, struct 
 
     for (size_t i = 0; i < v->candidate_count; i++) {
         uint32_t o = v->candidates[i];
-        double speed = speed_of(v, o);
-        if (isnan(v->usd_h[o]))
-            continue;
-        dearest = fmax(dearest, usd_s(v, o) / speed);
+        double usd = v->usd_h[o] / speed_of(v, o);
+        if (usd > dearest) /* not where it is not sold: NAN */
+            dearest = usd;
     }
-    dearest *= 1.5;
+    dearest *= 1.5 * v->job->instances / 3600;
     if (note->seconds <= 0)
         return dearest;
     double want = (1 - k->patience) * note->cheap / note->seconds;
