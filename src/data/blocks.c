@@ -12,20 +12,6 @@
 
 enum { READ_MIN = 64 * 1024 };
 
-const char *data_blocks_show(const char *text, size_t size, char buf[DATA_SHOWN_MAX])
-{
-    size_t shown = size < 40 ? size : 40;
-
-    for (size_t i = 0; i < shown; i++)
-        buf[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-    if (shown < size) {
-        memcpy(buf + shown, "...", 3);
-        shown += 3;
-    }
-    buf[shown] = '\0';
-    return buf;
-}
-
 shoal_status data_blocks_bad(const struct data_blocks *blocks, uint64_t line, uint64_t column,
                              shoal_err *err, const char *format, ...)
 {

@@ -43,8 +43,4 @@ SHOAL_MUST_USE shoal_status data_blocks_next(struct data_blocks *blocks, const c
 shoal_status data_blocks_bad(const struct data_blocks *blocks, uint64_t line, uint64_t column,
                              shoal_err *err, const char *format, ...) SHOAL_PRINTF(5, 6);
 
-/* A piece of input as messages show it: cut at 40 bytes, control characters as '?'. */
-enum { DATA_SHOWN_MAX = 48 };
-const char *data_blocks_show(const char *text, size_t size, char buf[DATA_SHOWN_MAX]);
-
 #endif

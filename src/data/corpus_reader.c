@@ -6,6 +6,7 @@
  * tests/unit/data/test_corpus.c. */
 #include "base/err.h"
 #include "data/corpus_parts.h"
+#include "env/lines.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -234,7 +235,7 @@ static shoal_status report(const struct data_corpus_reader *reader, const struct
 {
     const struct data_blocks *blocks = &reader->blocks;
     const char *at = part->bad_at;
-    char shown[DATA_SHOWN_MAX], expected[96];
+    char shown[ENV_SHOWN_MAX], expected[96];
     size_t size = strcspn(at, " \t\r\n"); /* a block ends with a newline */
     uint64_t words = reader->words_fixed ? reader->words : DATA_CORPUS_WORDS_MAX;
     uint64_t base = reader->format == DATA_CORPUS_UCI;
@@ -261,7 +262,7 @@ static shoal_status report(const struct data_corpus_reader *reader, const struct
                         (unsigned char)*at);
     else
         data_blocks_bad(blocks, line, column, err, "expected %s, found '%s'", texts[part->bad],
-                        data_blocks_show(at, size, shown));
+                        env_lines_show(at, size, shown));
     hint(reader, part->bad, err);
     return SHOAL_E_FORMAT;
 }

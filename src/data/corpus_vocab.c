@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "data/corpus_parts.h"
 #include "data/words.h"
+#include "env/lines.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 static shoal_status add_name(const struct data_blocks *blocks, uint64_t line, const char *text,
                              size_t size, struct data_ids *names, shoal_err *err)
 {
-    char shown[DATA_SHOWN_MAX];
+    char shown[ENV_SHOWN_MAX];
     uint32_t index = 0, before = names->count, point = 0;
 
     const char *bad = data_words_not_name(text, text + size);
@@ -38,7 +39,7 @@ static shoal_status add_name(const struct data_blocks *blocks, uint64_t line, co
         return base_err_nomem(err, "reading a vocabulary");
     if (index < before)
         return data_blocks_bad(blocks, line, 0, err, "expected each word once, '%s' is word %u",
-                               data_blocks_show(text, size, shown), index + 1);
+                               env_lines_show(text, size, shown), index + 1);
     return SHOAL_OK;
 }
 

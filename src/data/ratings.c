@@ -6,6 +6,7 @@
 #include "data/blocks.h"
 #include "data/number.h"
 #include "data/ratings_parts.h"
+#include "env/lines.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -34,13 +35,13 @@ struct reading {
 static shoal_status bad(const struct reading *rd, uint32_t column, const char *expected,
                         const struct field *field, shoal_err *err)
 {
-    char shown[DATA_SHOWN_MAX];
+    char shown[ENV_SHOWN_MAX];
 
     if (field == NULL || field->size == 0)
         return data_blocks_bad(&rd->blocks, rd->blocks.line + 1, column, err,
                                "expected %s, found nothing", expected);
     return data_blocks_bad(&rd->blocks, rd->blocks.line + 1, column, err, "expected %s, found '%s'",
-                           expected, data_blocks_show(field->text, field->size, shown));
+                           expected, env_lines_show(field->text, field->size, shown));
 }
 
 /* ---- fields ---- */

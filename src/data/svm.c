@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "data/blocks.h"
 #include "data/svm_parse.h"
+#include "env/lines.h"
 #include <string.h>
 
 enum { PIECE = 1 << 20, PIECES_PER_THREAD = 2, PIECES_MAX = 256 };
@@ -256,13 +257,13 @@ static shoal_status report(const struct data_blocks *blocks, const struct data_s
         [DATA_SVM_VALUE] = "a finite number after the colon",
         [DATA_SVM_VALUE_LARGE] = "a value that a float can hold",
     };
-    char shown[DATA_SHOWN_MAX];
+    char shown[ENV_SHOWN_MAX];
     const char *at = part->bad_at;
     size_t size = strcspn(at, " \t\r\n"); /* a block ends with a newline */
 
     data_blocks_bad(blocks, blocks->line + part->lines + 1, (uint64_t)(at - part->bad_line) + 1,
                     err, "expected %s, found '%s'", expected[part->bad],
-                    data_blocks_show(at, size, shown));
+                    env_lines_show(at, size, shown));
     if (part->bad == DATA_SVM_INDEX_ZERO)
         base_err_hint(err, "if columns count from 0 in this file: --set index=zero");
     if (part->bad == DATA_SVM_LABELS)

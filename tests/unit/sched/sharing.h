@@ -58,4 +58,40 @@ static inline void sharing_close(struct world *w)
     sched_table_fini(&sharing_table);
 }
 
+/* Jobs that arrive together and are alike but for their length: all end as if they had 1/n. */
+static inline void sharing_nobody_ends_later_than_on_a_share(const char *policy)
+{
+    struct world *w = sharing_open(policy, "2x1:v100,4x1:k80", NULL);
+
+    for (int i = 0; i < 12; i++)
+        sharing_add(w, (double[]){i % 3 + 1, 1}, 10000 + 4000 * i);
+    sharing_run(w, 5000);
+    for (uint32_t i = 0; i < w->all_count; i++) {
+        double speed = i % 3 + 1.0, alone_s = w->all[i]->job.model.work / ((2 * speed + 4) / 12);
+        assert_true(w->all[i]->end_s <= alone_s + 3 * w->round_s);
+    }
+    sharing_close(w);
+}
+
+/* A job of 6000 s that could not run for 48,000, when a fifth of the cluster would have ended it in
+ * 30,000: it has fallen behind everybody else, and runs all the time but for `spare_s`. */
+static inline void sharing_who_fell_behind_goes_first(const char *policy, double spare_s)
+{
+    struct world *w = sharing_open(policy, "1x1:v100,2x1:k80", NULL);
+    struct world_job *late = sharing_add(w, (double[]){1, 0}, 6000);
+
+    for (int i = 0; i < 4; i++)
+        sharing_add(w, (double[]){1, 1}, 100000);
+    world_fail(w, 0, true);
+    for (int r = 0; r < 800; r++)
+        world_round(w);
+    assert_true(late->job.run_s == 0);
+    world_repair(w, 0);
+    double back_s = w->now_s;
+    for (int r = 0; r < 200 && isnan(late->end_s); r++)
+        world_round(w);
+    assert_true(late->end_s - back_s <= 6000 + spare_s + 3 * w->round_s);
+    sharing_close(w);
+}
+
 #endif

@@ -249,4 +249,26 @@ static inline void run_near(double a, double b, double tolerance)
         fail_msg("%.17g is not within %g of %.17g", a, tolerance, b);
 }
 
+/* A run whose allocations fail, for torture_run: ctx is a struct run_world_torture. */
+struct run_world_torture {
+    struct run_world *w;
+    struct sim_opts opts;
+};
+
+static inline shoal_status run_world_once(const struct base_alloc *alloc, void *ctx)
+{
+    struct run_world_torture *c = ctx;
+    const struct base_alloc *own = c->w->env->alloc;
+    struct sim_result *r = NULL;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    c->w->env->alloc = alloc;
+    shoal_status st = sim_run(c->w->env, c->w->trace, &c->w->cluster, &c->opts, &r, &err);
+    sim_result_free(r);
+    c->w->env->alloc = own;
+    if (st != SHOAL_OK && (err.code != st || err.message[0] == '\0'))
+        return SHOAL_E_INTERNAL; /* a failure says what it is */
+    return st;
+}
+
 #endif

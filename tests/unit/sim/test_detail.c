@@ -287,25 +287,6 @@ static void names_of_what_is_counted_are_fixed(void **state)
 
 /* --- memory --- */
 
-struct torture_case {
-    struct run_world *w;
-    struct sim_opts opts;
-};
-
-static shoal_status run_once(const struct base_alloc *alloc, void *ctx)
-{
-    struct torture_case *c = ctx;
-    const struct base_alloc *own = c->w->env->alloc;
-    struct sim_result *r = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-
-    c->w->env->alloc = alloc;
-    shoal_status st = sim_run(c->w->env, c->w->trace, &c->w->cluster, &c->opts, &r, &err);
-    sim_result_free(r);
-    c->w->env->alloc = own;
-    return st;
-}
-
 static void every_failed_allocation_ends_a_counted_run_cleanly(void **state)
 {
     struct run_world w;
@@ -313,8 +294,8 @@ static void every_failed_allocation_ends_a_counted_run_cleanly(void **state)
     (void)state;
     run_world_init(&w, "6x2:t4,1x8:t4");
     run_world_generate(&w, 5, 12, 12, 600);
-    struct torture_case c = {.w = &w, .opts = some_opts(sched_policy_find("philly", NULL), 2)};
-    torture_run_sampled(run_once, &c, 150);
+    struct run_world_torture c = {.w = &w, .opts = some_opts(sched_policy_find("philly", NULL), 2)};
+    torture_run_sampled(run_world_once, &c, 150);
     run_world_fini(&w);
 }
 

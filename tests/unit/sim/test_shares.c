@@ -495,27 +495,6 @@ static void the_story_says_what_was_promised(void **state)
 
 /* ---- memory ---- */
 
-struct torture_case {
-    struct run_world *w;
-    struct sim_opts opts;
-};
-
-static shoal_status run_once(const struct base_alloc *alloc, void *ctx)
-{
-    struct torture_case *c = ctx;
-    const struct base_alloc *own = c->w->env->alloc;
-    struct sim_result *r = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-
-    c->w->env->alloc = alloc;
-    shoal_status st = sim_run(c->w->env, c->w->trace, &c->w->cluster, &c->opts, &r, &err);
-    sim_result_free(r);
-    c->w->env->alloc = own;
-    if (st != SHOAL_OK && (err.code != st || err.message[0] == '\0'))
-        return SHOAL_E_INTERNAL; /* a failure says what it is */
-    return st;
-}
-
 static void every_failed_allocation_ends_a_run_cleanly(void **state)
 {
     struct run_world w;
@@ -523,8 +502,8 @@ static void every_failed_allocation_ends_a_run_cleanly(void **state)
     (void)state;
     run_world_init(&w, "6x2:t4,1x8:a100");
     run_world_generate(&w, 5, 40, 8, 600);
-    struct torture_case c = {.w = &w, .opts = recording(&exact)};
-    torture_run(run_once, &c);
+    struct run_world_torture c = {.w = &w, .opts = recording(&exact)};
+    torture_run(run_world_once, &c);
     run_world_fini(&w);
 }
 
@@ -563,8 +542,8 @@ static void what_a_policy_keeps_is_given_back(void **state)
     (void)state;
     run_world_init(&w, "1x4:t4");
     run_world_csv(&w, RUN_HEAD "a,0,4,60\nb,0,4,60\n", NULL);
-    struct torture_case c = {.w = &w, .opts = recording(&keeping)};
-    torture_run(run_once, &c); /* counts what is left behind */
+    struct run_world_torture c = {.w = &w, .opts = recording(&keeping)};
+    torture_run(run_world_once, &c); /* counts what is left behind */
     run_world_fini(&w);
 }
 

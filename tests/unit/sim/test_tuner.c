@@ -335,33 +335,14 @@ static void the_story_tells_of_rungs(void **state)
 
 /* ---- memory ---- */
 
-struct torture_case {
-    struct run_world *w;
-    struct sim_opts opts;
-};
-
-static shoal_status run_once(const struct base_alloc *alloc, void *ctx)
-{
-    struct torture_case *c = ctx;
-    const struct base_alloc *usual = c->w->env->alloc;
-    struct sim_result *r = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-
-    c->w->env->alloc = alloc;
-    shoal_status st = sim_run(c->w->env, c->w->trace, &c->w->cluster, &c->opts, &r, &err);
-    sim_result_free(r);
-    c->w->env->alloc = usual;
-    return st;
-}
-
 static void refused_memory_ends_in_a_clean_error(void **state)
 {
     struct run_world w;
 
     (void)state;
     generate(&w, 3);
-    struct torture_case c = {.w = &w, .opts = halving("las", 2)};
-    torture_run_sampled(run_once, &c, 100);
+    struct run_world_torture c = {.w = &w, .opts = halving("las", 2)};
+    torture_run_sampled(run_world_once, &c, 100);
     run_world_fini(&w);
 }
 
