@@ -372,6 +372,20 @@ static shoal_status check_limits(const struct cli_market *w, shoal_err *err)
     return SHOAL_OK;
 }
 
+/* What of the traces is used: those that speak of no offer are left out without harm, or by mistake. */
+static void tell_avail(const struct cli_market *w)
+{
+    struct market_avail_facts facts;
+
+    market_avail_facts_get(w->avail, &facts);
+    if (facts.unused > 0)
+        base_log(&w->cx->log, BASE_LOG_INFO, "availability: %zu of %zu traces speak of no offer",
+                 facts.unused, facts.traces);
+    if (facts.skipped > 0)
+        base_log(&w->cx->log, BASE_LOG_INFO,
+                 "availability: files of the folder that are no traces: %zu", facts.skipped);
+}
+
 static shoal_status load_avail(struct cli_market *w, shoal_err *err)
 {
     const struct cli_market_values *v = w->v;
@@ -384,10 +398,15 @@ static shoal_status load_avail(struct cli_market *w, shoal_err *err)
                         "what can be had comes from --availability or --interruptions, not both");
     if (v->availability_cut && v->availability == NULL)
         return base_err(err, SHOAL_E_INVAL, "--availability-cut needs --availability PATH");
-    if (v->availability != NULL && v->availability_cut)
-        return market_avail_cut(env, w->prices, v->availability, v->seed, &w->avail, err);
-    if (v->availability != NULL)
-        return market_avail_load(env, w->prices, v->availability, w->start_s, &w->avail, err);
+    if (v->availability != NULL) {
+        shoal_status st =
+            v->availability_cut
+                ? market_avail_cut(env, w->prices, v->availability, v->seed, &w->avail, err)
+                : market_avail_load(env, w->prices, v->availability, w->start_s, &w->avail, err);
+        if (st == SHOAL_OK)
+            tell_avail(w);
+        return st;
+    }
     if (v->interruptions == NULL)
         return SHOAL_OK;
     size_t length = strcspn(v->interruptions, "/");

@@ -296,6 +296,13 @@ def check_promises(folder, problems):
         said = answer(folder, "heavy.csv", "--work", "3d", "--deadline", "76.8h", "--checkpoint-size", size)
         if not 0 < said["bound_usd"] <= said["hindsight_usd"]:
             problems.append(f"{size}: bound {said['bound_usd']}, a plan costs {said['hindsight_usd']}")
+    (folder / "traces").mkdir()
+    (folder / "traces" / "a.csv").write_text("time,zone,kind,count\n2025-01-01,east-1a,small,1\n2025-01-01,nowhere,small,1\n")
+    (folder / "traces" / "notes.txt").write_text("nothing\n")
+    said = market(folder, "heavy.csv", "--kinds", "small", "--work", "1d", "--availability", "traces", "--no-bound").stderr
+    for word in ("1 of 2 traces speak of no offer", "that are no traces: 1"):
+        if word not in said:
+            problems.append(f"traces of elsewhere: expected '{word}' in: {said}")
     for seed, changes, zones, deadline, more in (("567474", "10", "3", "157.44h", ("--checkpoint-size", "100G")),
                                                  ("191448", "3", "1", "153.12h", ("--instances", "8"))):
         shoal(folder, "gen", "prices", "--seed", seed, "--days", "20", "--swing", "0.2", "--changes", changes, "--zones", zones, "-o", "late.csv")
