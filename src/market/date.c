@@ -5,9 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Year, month and day of so many days since 1970, in the calendar carried on both ways: days are
- * counted from 1 March of a year divisible by 400, where leap days come last. */
-static void civil(int64_t days, int64_t *year, unsigned *month, unsigned *day)
+/* Days are counted from 1 March of a year divisible by 400, where leap days come last. */
+struct market_day market_day_of(int64_t days)
 {
     days += 719468;
     int64_t era = (days >= 0 ? days : days - 146096) / 146097;
@@ -15,10 +14,11 @@ static void civil(int64_t days, int64_t *year, unsigned *month, unsigned *day)
     int64_t years = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
     int64_t in_year = in_era - (365 * years + years / 4 - years / 100);
     int64_t from_march = (5 * in_year + 2) / 153;
+    unsigned month = (unsigned)(from_march < 10 ? from_march + 3 : from_march - 9);
 
-    *day = (unsigned)(in_year - (153 * from_march + 2) / 5 + 1);
-    *month = (unsigned)(from_march < 10 ? from_march + 3 : from_march - 9);
-    *year = years + era * 400 + (*month <= 2);
+    return (struct market_day){.year = years + era * 400 + (month <= 2),
+                               .month = month,
+                               .day = (unsigned)(in_year - (153 * from_march + 2) / 5 + 1)};
 }
 
 static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -28,24 +28,22 @@ const char *market_date_format(double at_s, enum market_date_form form, char *bu
 {
     double minutes = floor((form == MARKET_DATE_MINUTE ? at_s + 30 : at_s) / 60);
     double days = floor(minutes / 1440);
-    int64_t year;
-    unsigned month, day;
 
     if (!(fabs(at_s) < 1e14)) {
         (void)snprintf(buf, size, "-");
         return buf;
     }
-    civil((int64_t)days, &year, &month, &day);
+    struct market_day on = market_day_of((int64_t)days);
     unsigned minute = (unsigned)(minutes - days * 1440);
     if (form == MARKET_DATE_DAY)
-        (void)snprintf(buf, size, "%04lld-%02u-%02u", (long long)year, month, day);
+        (void)snprintf(buf, size, "%04lld-%02u-%02u", (long long)on.year, on.month, on.day);
     else if (form == MARKET_DATE_MINUTE)
-        (void)snprintf(buf, size, "%04lld-%02u-%02u %02u:%02u", (long long)year, month, day,
-                       minute / 60, minute % 60);
+        (void)snprintf(buf, size, "%04lld-%02u-%02u %02u:%02u", (long long)on.year, on.month,
+                       on.day, minute / 60, minute % 60);
     else if (form == MARKET_DATE_SHORT)
-        (void)snprintf(buf, size, "%u %s", day, months[month - 1]);
+        (void)snprintf(buf, size, "%u %s", on.day, months[on.month - 1]);
     else if (form == MARKET_DATE_MONTH)
-        (void)snprintf(buf, size, "%s %lld", months[month - 1], (long long)year);
+        (void)snprintf(buf, size, "%s %lld", months[on.month - 1], (long long)on.year);
     else
         (void)snprintf(buf, size, "%02u:%02u", minute / 60, minute % 60);
     return buf;

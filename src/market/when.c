@@ -4,6 +4,7 @@
 
 #include "base/decimal.h"
 #include "base/text.h"
+#include "market/date.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -102,20 +103,12 @@ bool market_when_parse_us(const char *text, size_t length, double *out_s)
     return market_when_parse(iso, strlen(iso), out_s);
 }
 
-/* The inverse of counting days from 1970: years begin in March, so that leap days come last. */
 static void put_date(int64_t days, char *buf, size_t size, unsigned second)
 {
-    int64_t z = days + 719468, era = z / 146097, of_era = z % 146097;
-    int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t day = of_era - (365 * year + year / 4 - year / 100);
-    int64_t month = (5 * day + 2) / 153;
+    struct market_day on = market_day_of(days);
 
-    day = day - (153 * month + 2) / 5 + 1;
-    month = month < 10 ? month + 3 : month - 9;
-    year += era * 400 + (month <= 2);
-    snprintf(buf, size, "%04u-%02u-%02uT%02u:%02u:%02uZ", (unsigned)year % 10000,
-             (unsigned)month % 100, (unsigned)day % 100, second / 3600 % 100, second / 60 % 60,
-             second % 60);
+    snprintf(buf, size, "%04u-%02u-%02uT%02u:%02u:%02uZ", (unsigned)on.year % 10000, on.month % 100,
+             on.day % 100, second / 3600 % 100, second / 60 % 60, second % 60);
 }
 
 const char *market_when_text(double at_s, char buf[MARKET_WHEN_TEXT])
