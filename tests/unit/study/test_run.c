@@ -111,7 +111,8 @@ static void the_same_options_give_the_same_study(void **state)
         assert_memory_equal(&s->runs[r].books, &t->runs[r].books, sizeof s->runs[r].books);
         assert_string_equal(s->runs[r].policy, t->runs[r].policy);
         assert_true(s->runs[r].tally.held_gpu_s == t->runs[r].tally.held_gpu_s);
-        assert_true(study_waited_s(s, r, STUDY_WAITS) == study_waited_s(t, r, STUDY_WAITS));
+        assert_true(study_waited_s(s, (enum study_run_id)r, STUDY_WAITS) ==
+                    study_waited_s(t, (enum study_run_id)r, STUDY_WAITS));
     }
     study_free(s);
     study_free(t);
