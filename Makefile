@@ -25,7 +25,7 @@ test-all: ## sanitizers, fuzzing, long seeds, static analysis, packages: everyth
 	@tools/install-deps all
 	@tools/test-all
 
-bench: all ## measure, and render bench/RESULTS.md
+bench: all ## measure, and write bench/RESULTS.md
 	@tools/install-deps bench
 	@tools/build dev bench_programs
 	@exec bench/run build/shoal
