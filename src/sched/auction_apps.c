@@ -5,6 +5,8 @@
 #include "sched/auction_apps.h"
 
 #include "sched/queue.h"
+#include "sched/remain.h"
+#include "sched/sizes.h"
 #include <math.h>
 #include <string.h>
 
@@ -65,14 +67,6 @@ static double relative(const struct sched_cluster *c, double *speed)
     return mix;
 }
 
-/* All its work as far as anyone knows, and more than it has done. */
-static double work_of(const struct sched_job *j, double mix, double lease_s)
-{
-    if (isfinite(j->work_told) && j->work_told > j->progress)
-        return j->work_told;
-    return j->progress + fmax(j->progress, mix * lease_s);
-}
-
 static void look_at(const struct auction_view *v, uint32_t index, double *speed)
 {
     const struct sched_job *j = v->snap->jobs[index];
@@ -80,11 +74,11 @@ static void look_at(const struct auction_view *v, uint32_t index, double *speed)
 
     speeds(j, v->snap->cluster, speed);
     double mix = relative(v->snap->cluster, speed);
-    double work = work_of(j, mix, v->lease_s);
+    double left = sched_remain_told(j->work_told, mix * v->lease_s, j->progress);
     *out = (struct auction_job){.speed = speed, .whole_s = v->lease_s, .left_s = v->lease_s};
     if (mix > 0) {
-        out->whole_s = fmax(work / mix, SHORTEST_S);
-        out->left_s = fmax((work - j->progress) / mix, SHORTEST_S);
+        out->whole_s = fmax((j->progress + left) / mix, SHORTEST_S);
+        out->left_s = fmax(left / mix, SHORTEST_S);
         out->further_s = fmax(j->app_left, 0) / mix;
     }
 }
@@ -292,7 +286,8 @@ uint32_t auction_sizes(const struct sched_job *j, const struct sched_cluster *c,
     uint32_t each = c->kinds[kind].node_gpus_max, count = 0, limit = most_of(j, c->kind_count);
 
     limit = limit < most ? limit : most;
-    for (uint32_t g = 1; g <= limit && count < AUCTION_SIZES_MAX; g += g < each ? g : each)
+    for (uint32_t g = 1; g <= limit && count < AUCTION_SIZES_MAX;
+         g = sched_size_next(g, each, UINT32_MAX))
         out[count++] = g;
     return count;
 }

@@ -19,10 +19,10 @@
  * TRUST and twice the scatter of its reports. Otherwise the job has a fit of its own: its own
  * measurements, and for sizes it never ran on a few of the others', by their ratio to its own and cut
  * to what its own passes allow (see above); where even that does not explain its own, theirs only where
- * it measured nothing: synchronisation inside a node, or across. That is made anew when its own
- * measurements moved, or a quarter of the others' did.
+ * it measured nothing: synchronisation inside a node, or across. That is made anew when one in
+ * LEARN_FIT_SHARE of its own measurements moved or it ran on a new size, or a quarter of the others' did.
  *
- * Cost: a report O(keys) without a fit; fits some 0.3 ms each, none where nothing moved. */
+ * Cost: a report O(keys) without a fit; fits some 0.09 ms each, none where nothing moved. */
 #include "sched/learn_parts.h"
 
 #include "base/assert.h"
@@ -48,8 +48,9 @@ struct own {
 
 struct job_kind {
     uint32_t count, gpus_seen;
-    uint32_t far; /* in a row */
-    bool changed; /* since its own fit */
+    uint32_t far;   /* in a row */
+    bool changed;   /* enough since its own fit to make it anew */
+    uint32_t fresh; /* keys that did since then, a key as often as it did */
     uint32_t fit_shared;
     uint64_t fit_news; /* of the application then */
     struct shoal_goodput_speed speed;
@@ -267,6 +268,7 @@ static void take_times(struct sched_learn_job *job, const struct sched_report *r
 {
     struct job_kind *k = &job->kinds[r->kind];
     struct own *o = own_of(k, key);
+    bool new_shape = !learn_has_shape(&k->keys[0].key, sizeof *k->keys, k->count, key);
 
     if (o == NULL) {
         uint32_t i = k->count < LEARN_KEYS_MAX
@@ -286,7 +288,7 @@ static void take_times(struct sched_learn_job *job, const struct sched_report *r
         return;
     o->told_pass_s = o->pass_s;
     o->told_step_s = o->step_s;
-    k->changed = true;
+    k->changed |= new_shape || LEARN_FIT_SHARE * ++k->fresh > k->count;
     job->news++;
     if (job->app != NULL)
         learn_app_claim(job->app, r->kind, key, claim_of(job, k, o));
@@ -403,12 +405,16 @@ static uint32_t add_shared(const struct job_kind *k, const struct learn_app_kind
     return count;
 }
 
-static struct shoal_goodput_speed fitted(const struct shoal_goodput_sample *samples, uint32_t count)
+/* A job that shares with nobody goes by the fit as it is, as in Pollux. */
+static struct shoal_goodput_speed fitted(const struct shoal_goodput_sample *samples, uint32_t count,
+                                         bool shares)
 {
     struct shoal_goodput_speed speed = {0};
     shoal_status st = shoal_goodput_fit(samples, count, &speed, NULL);
 
     shoal_assert(st == SHOAL_OK); /* samples were judged */
+    if (shares)
+        learn_divide(samples, count, &speed);
     return speed;
 }
 
@@ -417,7 +423,7 @@ static struct shoal_goodput_speed borrowed(const struct job_kind *k,
                                            const struct shoal_goodput_sample *own,
                                            const struct shoal_goodput_speed *others)
 {
-    struct shoal_goodput_speed s = fitted(own, k->count);
+    struct shoal_goodput_speed s = fitted(own, k->count, true);
     bool sizes = false, inside = false, across = false;
 
     for (uint32_t i = 0; i < k->count; i++) {
@@ -451,10 +457,11 @@ static void fit_own(const struct sched_learn_job *job, struct job_kind *k,
     }
     if (shared != NULL && shared->count > 0)
         count = add_shared(k, shared, samples, count);
-    k->speed = fitted(samples, count);
+    k->speed = fitted(samples, count, shared != NULL);
     if (count > k->count && !explains(job, k, &k->speed))
         k->speed = borrowed(k, samples, &k->speed);
     k->changed = false;
+    k->fresh = 0;
     k->fit_shared = count - k->count;
     k->fit_news = shared != NULL ? shared->news : 0;
 }

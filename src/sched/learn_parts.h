@@ -7,13 +7,17 @@
 
 enum {
     LEARN_KEYS_MAX = 64, /* of one kind, for one job or one application */
-    LEARN_JOBS_MAX = 9   /* whose claims about one key are kept, the last ones */
+    LEARN_JOBS_MAX = 9,  /* whose claims about one key are kept, the last ones */
+    LEARN_FIT_SHARE = 8  /* a fit is made anew when more than one in so many keys is news */
 };
 
 /* A figure is news, and fits are made anew, when it moved by this share. */
 static const double LEARN_MOVED = 0.02;
 /* Lines through what was measured may be off by this share before they bound what others claim. */
 static const double LEARN_SLACK = 0.2;
+
+/* Where several numbers were measured it is mostly between 0 and 0.2. */
+static const double LEARN_EACH = 0.04;
 
 /* What was measured is known by this; first in rows of such. */
 struct learn_key {
@@ -62,6 +66,12 @@ static inline bool learn_moved(double from, double to)
 /* Of at least one value; they are sorted. */
 double learn_median(double *values, uint32_t count);
 
+/* learn_app.c: a fit for jobs that share. Where samples of one way to synchronise (inside a node, or
+ * across) have one number of GPUs above two, nothing tells what two take from what each beyond adds: the
+ * fit then has it that more cost nothing. Here each adds LEARN_EACH of what two take; what was measured
+ * is explained as before. */
+void learn_divide(const struct shoal_goodput_sample *samples, uint32_t count,
+                  struct shoal_goodput_speed *speed);
 /* learn_app.c: a job's means for a key. */
 void learn_app_claim(struct sched_learn_app *app, uint32_t kind, const struct learn_key *key,
                      struct learn_claim claim);

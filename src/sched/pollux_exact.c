@@ -20,6 +20,7 @@
 #include "sched/pollux_exact.h"
 
 #include "num/choose.h"
+#include "sched/sizes.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,13 +77,6 @@ static uint32_t node_size(const struct work *w, uint32_t kind)
     return w->p->cluster->kinds[kind].node_gpus_max;
 }
 
-/* Sizes that nest: 1, 2, 4, ... within a node, then whole nodes. */
-static bool is_compact(const struct work *w, uint32_t kind, uint32_t gpus)
-{
-    return gpus % node_size(w, kind) == 0 ||
-           (gpus < node_size(w, kind) && (gpus & (gpus - 1)) == 0);
-}
-
 static double saved(const struct work *w, const struct sched_pollux_job *j, double speedup,
                     bool stays)
 {
@@ -98,7 +92,7 @@ static size_t list_options(const struct work *w, const struct sched_pollux_job *
     for (uint32_t k = 0; k < w->p->cluster->kind_count; k++)
         for (uint32_t g = j->least; g <= j->most && g <= room[k]; g++) {
             double s = sched_pollux_speedup(j, k, g > node_size(w, k) ? 2 : 1, g);
-            if (s <= 0 || (!is_compact(w, k, g) && j->least != j->most))
+            if (s <= 0 || (!sched_size_nests(g, node_size(w, k)) && j->least != j->most))
                 continue;
             if (out != NULL) {
                 out[count] = (struct num_choose_option){(float)saved(w, j, s, false), g, k};
@@ -310,7 +304,7 @@ static bool place_best(struct work *w, uint32_t i)
     for (uint32_t k = 0; k < w->p->cluster->kind_count; k++)
         for (uint32_t g = j->least; g <= j->most; g++) {
             double s = sched_pollux_speedup(j, k, 1, g);
-            if (!is_compact(w, k, g) && j->least != j->most)
+            if (!sched_size_nests(g, node_size(w, k)) && j->least != j->most)
                 continue;
             if (saved(w, j, fmax(s, sched_pollux_speedup(j, k, 2, g)), false) <= least)
                 continue;

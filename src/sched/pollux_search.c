@@ -28,56 +28,11 @@
  * References: pollux_problem.h; Deb et al., "A Fast and Elitist Multiobjective Genetic Algorithm:
  * NSGA-II", 2002. Departures: equal children are thrown away without a new try; gangs and several
  * kinds, which Pollux does not have. */
-#include "sched/pollux_search.h"
+#include "sched/pollux_parts.h"
 
-#include "base/rand.h"
-#include "sched/pollux_fronts.h"
 #include <string.h>
 
-enum {
-    POP = SCHED_POLLUX_POPULATION,
-    SLOTS = SCHED_POLLUX_RANKS_MAX,
-    SEEN = 1024, /* hash table of individuals, a power of two above 2 x SLOTS */
-    TENTH = 6554 /* of 2^16 */
-};
-
-struct individual {
-    uint8_t *cells;  /* (jobs, stride) */
-    double worse[2]; /* objectives, negative: smaller is better */
-    uint64_t hash;
-};
-
-struct sched_pollux_search {
-    const struct base_alloc *alloc;
-    struct base_rand rand;
-    uint64_t bits; /* random ones left over, with `bits_left` groups of 16 */
-    uint32_t bits_left;
-
-    uint32_t *kept_ids; /* (kept_jobs): whose rows they are */
-    size_t kept_ids_cap;
-    uint8_t *kept; /* (kept_count, kept_jobs, kept_nodes) */
-    size_t kept_cap;
-    uint32_t kept_count, kept_jobs, kept_nodes;
-};
-
-/* Of one call. */
-struct work {
-    struct sched_pollux_search *s;
-    const struct sched_pollux_problem *p;
-    uint32_t jobs, nodes;
-    size_t stride, size; /* of a row and of a matrix, in bytes */
-    uint8_t *now;        /* (jobs, stride) */
-    struct individual slot[SLOTS];
-    uint32_t alive[SLOTS], alive_count; /* slots in use, in order of merit after a cut */
-    uint32_t spare[SLOTS], spare_count;
-    uint32_t front_count; /* of the living, in the first front */
-    uint32_t best;        /* of them, the highest fitness */
-    uint64_t seen[SEEN];
-    uint32_t *used;                 /* (nodes) */
-    uint32_t *order;                /* (nodes) scratch */
-    uint32_t *row_gpus, *row_nodes; /* (jobs) of the individual in hand */
-    double raise_each;              /* log(1 - 1 / jobs) */
-};
+enum { POP = SCHED_POLLUX_POPULATION };
 
 shoal_status sched_pollux_search_new(const struct base_alloc *alloc, uint64_t seed,
                                      struct sched_pollux_search **out)
@@ -101,265 +56,9 @@ void sched_pollux_search_free(struct sched_pollux_search *s)
     base_free(s->alloc, s);
 }
 
-/* ---- chance ---- */
-
-static bool chance(struct sched_pollux_search *s, uint32_t of_65536)
-{
-    if (s->bits_left == 0) {
-        s->bits = base_rand_u64(&s->rand);
-        s->bits_left = 4;
-    }
-    uint32_t draw = (uint32_t)(s->bits & 0xffff);
-    s->bits >>= 16;
-    s->bits_left--;
-    return draw < of_65536;
-}
-
-static uint32_t below(struct sched_pollux_search *s, uint32_t n)
-{
-    return (uint32_t)base_rand_below(&s->rand, n);
-}
-
-/* ---- rows ---- */
-
-static uint8_t *row(const struct work *w, uint8_t *cells, uint32_t job)
-{
-    return cells + job * w->stride;
-}
-
-static bool is_gang(const struct sched_pollux_job *j)
-{
-    return j->least == j->most && j->least > 1;
-}
-
-static void count_rows(struct work *w, uint8_t *cells)
-{
-    for (uint32_t j = 0; j < w->jobs; j++) {
-        const uint8_t *r = row(w, cells, j);
-        uint32_t gpus = 0, nodes = 0;
-        for (size_t n = 0; n < w->stride; n++) {
-            gpus += r[n];
-            nodes += r[n] != 0;
-        }
-        w->row_gpus[j] = gpus;
-        w->row_nodes[j] = nodes;
-    }
-}
-
-static void count_used(struct work *w, uint8_t *cells)
-{
-    memset(w->used, 0, w->nodes * sizeof *w->used);
-    for (uint32_t j = 0; j < w->jobs; j++) {
-        const uint8_t *r = row(w, cells, j);
-        if (w->row_gpus[j] != 0)
-            for (uint32_t n = 0; n < w->nodes; n++)
-                w->used[n] += r[n];
-    }
-}
-
-/* ---- repair ---- */
-
-/* The kind of a GPU of the row, drawn at random, stays. */
-static void one_kind(struct work *w, uint32_t j, uint8_t *r)
-{
-    const struct sched_node *nodes = w->p->cluster->nodes;
-    uint32_t pick = below(w->s, w->row_gpus[j]), n = 0;
-
-    while (pick >= r[n])
-        pick -= r[n++];
-    for (uint32_t m = 0; m < w->nodes; m++)
-        if (r[m] != 0 && nodes[m].kind != nodes[n].kind) {
-            w->row_gpus[j] -= r[m];
-            w->row_nodes[j]--;
-            r[m] = 0;
-        }
-}
-
-static void cut_to_most(struct work *w, uint32_t j, uint8_t *r)
-{
-    uint32_t most = w->p->jobs[j].most, count = 0;
-
-    for (uint32_t n = 0; n < w->nodes; n++)
-        if (r[n] != 0)
-            w->order[count++] = n;
-    while (w->row_gpus[j] > most) {
-        uint32_t at = below(w->s, count), n = w->order[at];
-        uint32_t over = w->row_gpus[j] - most, cut = r[n] < over ? r[n] : over;
-        r[n] = (uint8_t)(r[n] - cut);
-        w->row_gpus[j] -= cut;
-        w->row_nodes[j] -= r[n] == 0;
-        w->order[at] = w->order[--count];
-    }
-}
-
-/* On each node only the first job that spans nodes stays. */
-static void avoid_interference(struct work *w, uint8_t *cells)
-{
-    for (uint32_t n = 0; n < w->nodes; n++)
-        w->used[n] = w->p->spanned[n];
-    for (uint32_t j = 0; j < w->jobs; j++) {
-        uint8_t *r = row(w, cells, j);
-        if (w->row_nodes[j] < 2)
-            continue;
-        for (uint32_t n = 0; n < w->nodes; n++) {
-            if (r[n] == 0)
-                continue;
-            if (w->used[n]++ == 0)
-                continue;
-            w->row_gpus[j] -= r[n];
-            w->row_nodes[j]--;
-            r[n] = 0;
-        }
-    }
-}
-
-static void keep_within_room(struct work *w, uint8_t *cells)
-{
-    memset(w->used, 0, w->nodes * sizeof *w->used);
-    for (uint32_t j = 0; j < w->jobs; j++) {
-        uint8_t *r = row(w, cells, j);
-        if (w->row_gpus[j] == 0)
-            continue;
-        for (uint32_t n = 0; n < w->nodes; n++) {
-            uint32_t left = w->p->room[n] - w->used[n];
-            if (r[n] > left) {
-                w->row_gpus[j] -= r[n] - left;
-                w->row_nodes[j] -= left == 0;
-                r[n] = (uint8_t)left;
-            }
-            w->used[n] += r[n];
-        }
-        if (w->row_gpus[j] >= w->p->jobs[j].least)
-            continue;
-        for (uint32_t n = 0; n < w->nodes; n++)
-            w->used[n] -= r[n];
-        memset(r, 0, w->stride);
-        w->row_gpus[j] = w->row_nodes[j] = 0;
-    }
-}
-
-/* Leaves row_gpus and row_nodes as they are in the end. */
-static void repair(struct work *w, uint8_t *cells)
-{
-    bool kinds = w->p->cluster->kind_count > 1;
-
-    count_rows(w, cells);
-    for (uint32_t j = 0; kinds && j < w->jobs; j++)
-        if (w->row_nodes[j] > 1)
-            one_kind(w, j, row(w, cells, j));
-    if (w->p->avoid)
-        avoid_interference(w, cells);
-    for (uint32_t j = 0; j < w->jobs; j++)
-        if (w->row_gpus[j] > w->p->jobs[j].most)
-            cut_to_most(w, j, row(w, cells, j));
-    keep_within_room(w, cells);
-}
-
-/* ---- mutation ---- */
-
-static void reset_and_empty(struct work *w, uint8_t *cells)
-{
-    for (uint32_t j = 0; j < w->jobs; j++) {
-        uint8_t *r = row(w, cells, j);
-        if (chance(w->s, TENTH))
-            memcpy(r, row(w, w->now, j), w->stride);
-        if (!chance(w->s, TENTH))
-            continue;
-        bool whole = is_gang(&w->p->jobs[j]);
-        bool empty = whole && chance(w->s, TENTH);
-        for (uint32_t n = 0; n < w->nodes; n++)
-            if (r[n] != 0 && (whole ? empty : chance(w->s, TENTH)))
-                r[n] = 0;
-    }
-}
-
-static void raise_cell(struct work *w, uint8_t *cells, uint32_t j, uint32_t n)
-{
-    uint8_t *r = row(w, cells, j);
-
-    if (!is_gang(&w->p->jobs[j]) && r[n] < w->p->room[n])
-        r[n] = (uint8_t)(r[n] + below(w->s, w->p->room[n] - r[n] + 1u));
-}
-
-static void raise_some(struct work *w, uint8_t *cells, uint32_t n)
-{
-    uint32_t there = 0;
-
-    for (uint32_t j = 0; j < w->jobs; j++)
-        there += row(w, cells, j)[n] != 0;
-    for (uint32_t j = 0; there > 0 && j < w->jobs; j++)
-        if (row(w, cells, j)[n] != 0 && chance(w->s, 65536 / there))
-            raise_cell(w, cells, j, n);
-    for (double j = 0;; j++) { /* each with probability 1 / jobs: on to the next that is */
-        if (w->jobs > 1)
-            j += floor(log(1 - base_rand_unit(&w->s->rand)) / w->raise_each);
-        if (!(j < w->jobs))
-            break;
-        raise_cell(w, cells, (uint32_t)j, n);
-    }
-}
-
-/* `gpus` of a node for a gang: others that are no gangs give way, the last ones first. */
-static uint32_t make_room(struct work *w, uint8_t *cells, uint32_t n, uint32_t gpus)
-{
-    for (uint32_t j = w->jobs; j-- > 0 && w->used[n] + gpus > w->p->room[n];) {
-        uint8_t *r = row(w, cells, j);
-        if (r[n] == 0 || is_gang(&w->p->jobs[j]))
-            continue;
-        uint32_t over = w->used[n] + gpus - w->p->room[n], cut = r[n] < over ? r[n] : over;
-        r[n] = (uint8_t)(r[n] - cut);
-        w->used[n] -= cut;
-    }
-    uint32_t left = w->p->room[n] - w->used[n];
-    return gpus < left ? gpus : left;
-}
-
-/* On one node that can hold it, else on several. */
-static void put_gang(struct work *w, uint8_t *cells, uint32_t j)
-{
-    const struct sched_node *nodes = w->p->cluster->nodes;
-    uint32_t least = w->p->jobs[j].least, want = least, kind = 0, largest = 0;
-
-    for (uint32_t n = 0; n < w->nodes; n++) {
-        w->order[n] = n;
-        largest = w->p->room[n] > largest ? w->p->room[n] : largest;
-    }
-    for (uint32_t left = w->nodes; left > 0 && want > 0; left--) {
-        uint32_t at = below(w->s, left), n = w->order[at];
-        w->order[at] = w->order[left - 1];
-        if (want == least)
-            kind = nodes[n].kind;
-        if (w->p->room[n] == 0 || nodes[n].kind != kind ||
-            (least <= largest && w->p->room[n] < least))
-            continue;
-        uint32_t got = make_room(w, cells, n, want < w->p->room[n] ? want : w->p->room[n]);
-        if (least <= largest && got < least)
-            continue;
-        row(w, cells, j)[n] = (uint8_t)got;
-        w->used[n] += got;
-        want -= got;
-    }
-}
-
-static void mutate(struct work *w, uint8_t *cells)
-{
-    reset_and_empty(w, cells);
-    count_rows(w, cells);
-    count_used(w, cells);
-    for (uint32_t n = 0; n < w->nodes; n++)
-        if (w->used[n] < w->p->room[n])
-            raise_some(w, cells, n);
-    for (uint32_t j = 0; j < w->jobs; j++)
-        if (is_gang(&w->p->jobs[j]) && w->row_gpus[j] == 0 && chance(w->s, TENTH)) {
-            repair(w, cells);
-            count_used(w, cells);
-            put_gang(w, cells, j);
-        }
-}
-
 /* ---- individuals ---- */
 
-static uint64_t hash_cells(const struct work *w, const uint8_t *cells)
+static uint64_t hash_cells(const struct pollux_work *w, const uint8_t *cells)
 {
     uint64_t h = 14695981039346656037u, word;
 
@@ -372,14 +71,14 @@ static uint64_t hash_cells(const struct work *w, const uint8_t *cells)
 }
 
 /* After repair. */
-static void judge(struct work *w, struct individual *it)
+static void judge(struct pollux_work *w, struct pollux_individual *it)
 {
     const struct sched_pollux_problem *p = w->p;
     double cost = 0, speedups = 0, weights = 0;
     uint32_t gpus = 0;
 
     for (uint32_t j = 0; j < w->jobs; j++) {
-        const uint8_t *r = row(w, it->cells, j);
+        const uint8_t *r = pollux_row(w, it->cells, j);
         double s = 0;
         if (w->row_gpus[j] > 0) {
             uint32_t n = 0;
@@ -388,7 +87,7 @@ static void judge(struct work *w, struct individual *it)
             s = sched_pollux_speedup(&p->jobs[j], p->cluster->nodes[n].kind, w->row_nodes[j],
                                      w->row_gpus[j]);
         }
-        bool stays = memcmp(r, row(w, w->now, j), w->stride) == 0;
+        bool stays = memcmp(r, pollux_row(w, w->now, j), w->stride) == 0;
         cost += sched_pollux_cost(p, &p->jobs[j], s, stays);
         weights += p->jobs[j].weight;
         speedups += s;
@@ -400,12 +99,12 @@ static void judge(struct work *w, struct individual *it)
 }
 
 /* False: there is one like it. */
-static bool is_new(struct work *w, uint64_t hash)
+static bool is_new(struct pollux_work *w, uint64_t hash)
 {
-    uint64_t at = hash % SEEN;
+    uint64_t at = hash % POLLUX_SEEN;
 
     while (w->seen[at] != 0 && w->seen[at] != hash)
-        at = (at + 1) % SEEN;
+        at = (at + 1) % POLLUX_SEEN;
     if (w->seen[at] == hash)
         return false;
     w->seen[at] = hash;
@@ -413,11 +112,11 @@ static bool is_new(struct work *w, uint64_t hash)
 }
 
 /* Takes the first spare slot, whose cells are filled, into the population unless it is there. */
-static void admit(struct work *w)
+static void admit(struct pollux_work *w)
 {
-    struct individual *it = &w->slot[w->spare[w->spare_count - 1]];
+    struct pollux_individual *it = &w->slot[w->spare[w->spare_count - 1]];
 
-    repair(w, it->cells);
+    pollux_repair(w, it->cells);
     it->hash = hash_cells(w, it->cells);
     if (!is_new(w, it->hash))
         return;
@@ -425,7 +124,7 @@ static void admit(struct work *w)
     w->alive[w->alive_count++] = w->spare[--w->spare_count];
 }
 
-static void forget_seen(struct work *w)
+static void forget_seen(struct pollux_work *w)
 {
     memset(w->seen, 0, sizeof w->seen);
     for (uint32_t i = 0; i < w->alive_count; i++)
@@ -435,13 +134,13 @@ static void forget_seen(struct work *w)
 /* ---- generations ---- */
 
 /* Puts the living in order of merit and lets the first POP go on. */
-static void select_best(struct work *w)
+static void select_best(struct pollux_work *w)
 {
-    struct sched_pollux_rank ranks[SLOTS];
+    struct sched_pollux_rank ranks[POLLUX_SLOTS];
     uint32_t count = w->alive_count;
 
     for (uint32_t i = 0; i < count; i++) {
-        const struct individual *it = &w->slot[w->alive[i]];
+        const struct pollux_individual *it = &w->slot[w->alive[i]];
         ranks[i] =
             (struct sched_pollux_rank){.slot = w->alive[i], .worse = {it->worse[0], it->worse[1]}};
     }
@@ -461,28 +160,28 @@ static void select_best(struct work *w)
     }
 }
 
-static void breed(struct work *w)
+static void breed(struct pollux_work *w)
 {
-    struct individual *child = &w->slot[w->spare[w->spare_count - 1]];
+    struct pollux_individual *child = &w->slot[w->spare[w->spare_count - 1]];
     const uint8_t *parent[2];
 
     for (int i = 0; i < 2; i++) { /* of two at random the better, as they are in order */
-        uint32_t a = below(w->s, w->alive_count), b = below(w->s, w->alive_count);
+        uint32_t a = pollux_below(w->s, w->alive_count), b = pollux_below(w->s, w->alive_count);
         parent[i] = w->slot[w->alive[a < b ? a : b]].cells;
     }
-    size_t cut = below(w->s, w->jobs) * w->stride;
+    size_t cut = pollux_below(w->s, w->jobs) * w->stride;
     memcpy(child->cells, parent[0], cut);
     memcpy(child->cells + cut, parent[1] + cut, w->size - cut);
-    mutate(w, child->cells);
+    pollux_mutate(w, child->cells);
     admit(w);
 }
 
-static void fill_now(struct work *w)
+static void fill_now(struct pollux_work *w)
 {
     for (uint32_t j = 0; j < w->jobs; j++) {
         const struct sched_alloc *a = &w->p->jobs[j].now;
         for (uint32_t i = 0; i < a->place_count; i++)
-            row(w, w->now, j)[a->places[i].node] = (uint8_t)a->places[i].gpus;
+            pollux_row(w, w->now, j)[a->places[i].node] = (uint8_t)a->places[i].gpus;
     }
 }
 
@@ -495,7 +194,7 @@ static uint32_t kept_row(const struct sched_pollux_search *s, uint32_t id)
     return UINT32_MAX;
 }
 
-static void first_generation(struct work *w, uint32_t *rows)
+static void first_generation(struct pollux_work *w, uint32_t *rows)
 {
     const struct sched_pollux_search *s = w->s;
     bool same_nodes = s->kept_nodes == w->nodes;
@@ -509,7 +208,7 @@ static void first_generation(struct work *w, uint32_t *rows)
         memset(cells, 0, w->size);
         for (uint32_t j = 0; j < w->jobs; j++)
             if (rows[j] != UINT32_MAX)
-                memcpy(row(w, cells, j),
+                memcpy(pollux_row(w, cells, j),
                        s->kept + ((size_t)k * s->kept_jobs + rows[j]) * s->kept_nodes, w->nodes);
         admit(w);
     }
@@ -517,7 +216,7 @@ static void first_generation(struct work *w, uint32_t *rows)
 
 /* ---- a call ---- */
 
-static bool work_init(struct work *w, struct base_arena *arena)
+static bool work_init(struct pollux_work *w, struct base_arena *arena)
 {
     w->jobs = w->p->job_count;
     w->nodes = w->p->cluster->node_count;
@@ -525,7 +224,7 @@ static bool work_init(struct work *w, struct base_arena *arena)
     w->size = w->jobs * w->stride;
     w->raise_each = w->jobs > 1 ? log(1 - 1.0 / w->jobs) : 0;
     w->now = base_arena_calloc(arena, w->size, 1);
-    uint8_t *cells = base_arena_alloc(arena, SLOTS * w->size);
+    uint8_t *cells = base_arena_alloc(arena, POLLUX_SLOTS * w->size);
     w->used = base_arena_alloc(arena, w->nodes * sizeof *w->used);
     w->order = base_arena_alloc(arena, w->nodes * sizeof *w->order);
     w->row_gpus = base_arena_alloc(arena, w->jobs * sizeof *w->row_gpus);
@@ -533,7 +232,7 @@ static bool work_init(struct work *w, struct base_arena *arena)
     if (w->now == NULL || cells == NULL || w->used == NULL || w->order == NULL ||
         w->row_gpus == NULL || w->row_nodes == NULL)
         return false;
-    for (uint32_t i = 0; i < SLOTS; i++) {
+    for (uint32_t i = 0; i < POLLUX_SLOTS; i++) {
         w->slot[i].cells = cells + i * w->size;
         w->spare[w->spare_count++] = i;
     }
@@ -542,7 +241,7 @@ static bool work_init(struct work *w, struct base_arena *arena)
 }
 
 /* The first front is where the next call begins. */
-static shoal_status keep_front(struct work *w)
+static shoal_status keep_front(struct pollux_work *w)
 {
     struct sched_pollux_search *s = w->s;
     size_t each = (size_t)w->jobs * w->nodes;
@@ -553,8 +252,8 @@ static shoal_status keep_front(struct work *w)
         return SHOAL_E_NOMEM;
     for (uint32_t k = 0; k < w->front_count; k++)
         for (uint32_t j = 0; j < w->jobs; j++)
-            memcpy(s->kept + k * each + (size_t)j * w->nodes, row(w, w->slot[w->alive[k]].cells, j),
-                   w->nodes);
+            memcpy(s->kept + k * each + (size_t)j * w->nodes,
+                   pollux_row(w, w->slot[w->alive[k]].cells, j), w->nodes);
     for (uint32_t j = 0; j < w->jobs; j++)
         s->kept_ids[j] = w->p->jobs[j].id;
     s->kept_count = w->front_count;
@@ -564,7 +263,8 @@ static shoal_status keep_front(struct work *w)
 }
 
 /* Rows of sizes that cannot run are left out. */
-static void read_answer(struct work *w, const uint8_t *cells, struct sched_pollux_places *out)
+static void read_answer(struct pollux_work *w, const uint8_t *cells,
+                        struct sched_pollux_places *out)
 {
     size_t at = 0;
 
@@ -591,7 +291,7 @@ shoal_status sched_pollux_search_run(struct sched_pollux_search *s,
                                      struct sched_pollux_places *out)
 {
     struct sched_pollux_places places;
-    struct work *w = base_arena_calloc(arena, 1, sizeof *w);
+    struct pollux_work *w = base_arena_calloc(arena, 1, sizeof *w);
     uint32_t *rows = base_arena_alloc(arena, ((size_t)p->job_count + 1) * sizeof *rows);
 
     if (w == NULL || rows == NULL || !sched_pollux_places_init(&places, arena, p))

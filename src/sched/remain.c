@@ -45,3 +45,8 @@ double sched_remain_unknown(double least, double progress)
 {
     return least + (progress > 0 ? progress : 0);
 }
+
+double sched_remain_told(double told, double least, double progress)
+{
+    return isfinite(told) && told > progress ? told - progress : fmax(progress, least);
+}

@@ -18,4 +18,8 @@ double sched_remain(double told, double error, double progress);
  * service. */
 double sched_remain_unknown(double least, double progress);
 
+/* For those who go by what was told as it stands, certain or not: what is missing; where nothing was told,
+ * or it was exceeded, as much as was done and at least `least`. */
+double sched_remain_told(double told, double least, double progress);
+
 #endif

@@ -129,16 +129,6 @@ static struct sched_size size_of(const struct sched_sizes *s, uint32_t kind, uin
                                (uint16_t)(nodes < UINT16_MAX ? nodes : UINT16_MAX)};
 }
 
-/* Powers of two, then whole nodes: what was chosen in numbers then nearly always has places too. */
-static uint32_t next_size(uint32_t gpus, uint32_t node)
-{
-    uint32_t nodes = gpus / node;
-
-    if (gpus < node)
-        return 2 * gpus < node ? 2 * gpus : node;
-    return (nodes + (nodes <= NODES_EACH ? 1 : nodes / NODES_EACH)) * node;
-}
-
 /* Sizes of a kind with up to `most` GPUs on which it runs, or just the first of them; how many. */
 static uint32_t find_sizes(struct sched_sizes *s, const struct key *key, uint32_t kind,
                            uint32_t most, bool just_first, uint32_t count)
@@ -147,7 +137,8 @@ static uint32_t find_sizes(struct sched_sizes *s, const struct key *key, uint32_
 
     most = most < key->gpus_max ? most : key->gpus_max;
     most = most < k->gpus ? most : k->gpus;
-    for (uint32_t g = 1; g <= most && count < SIZES_MAX; g = next_size(g, k->node_gpus_max)) {
+    for (uint32_t g = 1; g <= most && count < SIZES_MAX;
+         g = sched_size_next(g, k->node_gpus_max, NODES_EACH)) {
         struct sched_size size = size_of(s, kind, g);
         double goodput = choice_at(s, key, 1, &size).goodput;
         s->worked++;

@@ -21,6 +21,23 @@
 
 #include "sched/fair.h"
 
+/* Sizes that nest, on nodes of so many GPUs: 1, 2, 4, ... below a node full, then whole nodes. The next
+ * larger one after `gpus`, itself one; beyond `dense` nodes in steps of one part in so many. */
+static inline uint32_t sched_size_next(uint32_t gpus, uint32_t node, uint32_t dense)
+{
+    uint32_t nodes = gpus / node;
+
+    if (gpus < node)
+        return 2 * gpus < node ? 2 * gpus : node;
+    return (nodes + (nodes <= dense ? 1 : nodes / dense)) * node;
+}
+
+/* Whether it is one of them. */
+static inline bool sched_size_nests(uint32_t gpus, uint32_t node)
+{
+    return gpus % node == 0 || (gpus < node && (gpus & (gpus - 1)) == 0);
+}
+
 struct sched_size {
     uint32_t gpus;
     uint16_t kind;

@@ -326,6 +326,23 @@ static shoal_status choose_exactly(struct round *r, struct sched_pollux_places *
     return st == SHOAL_OK ? sched_pollux_exact_run(m->exact, &r->p, r->arena, out, NULL) : st;
 }
 
+/* The genetic search has a row for each job, so it looks at those that hold GPUs and, of those that
+ * wait, at as many as there are GPUs, in the order of the problem. The others wait on. */
+static void leave_out_the_last(struct round *r)
+{
+    uint32_t kept = 0, others = r->gpus;
+
+    for (uint32_t i = 0; i < r->p.job_count; i++) {
+        bool waits = r->jobs[i].now.place_count == 0;
+        if (waits && others == 0)
+            continue;
+        others -= waits;
+        r->jobs[kept] = r->jobs[i];
+        r->index[kept++] = r->index[i];
+    }
+    r->p.job_count = kept;
+}
+
 static shoal_status search(struct round *r, struct sched_pollux_places *out)
 {
     struct memory *m = r->m;
@@ -333,6 +350,7 @@ static shoal_status search(struct round *r, struct sched_pollux_places *out)
 
     if (m->search == SEARCH_EXACT)
         return choose_exactly(r, out);
+    leave_out_the_last(r);
     if (m->genetic == NULL)
         st = sched_pollux_search_new(r->snap->alloc, r->snap->seed, &m->genetic);
     return st == SHOAL_OK ? sched_pollux_search_run(m->genetic, &r->p, r->arena, out) : st;

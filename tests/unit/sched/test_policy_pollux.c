@@ -266,9 +266,33 @@ static void bounds_that_cross_are_refused(void **state)
     world_close(&w);
 }
 
+/* Of 60 that wait for 8 GPUs; whoever holds some is looked at, too. */
+static void the_genetic_search_looks_at_as_many_waiting_jobs_as_there_are_gpus(void **state)
+{
+    struct world_job *j[60];
+
+    (void)state;
+    pollux_open("2x4:t4", both[1]);
+    struct world_job *old = world_add_adaptive(&w, 2, 8, 1, 1e9);
+    rounds(3);
+    assert_true(gpus_of(old) > 0);
+    for (int i = 0; i < 60; i++)
+        j[i] = world_add_adaptive(&w, 2, 8, 1, 1e9);
+    rounds(1);
+    uint32_t held = gpus_of(old);
+    for (int i = 0; i < 60; i++) {
+        held += gpus_of(j[i]);
+        if (i >= 8)
+            assert_int_equal(gpus_of(j[i]), 0);
+    }
+    assert_int_equal(held, 8);
+    world_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_genetic_search_looks_at_as_many_waiting_jobs_as_there_are_gpus),
         cmocka_unit_test(a_job_alone_doubles_until_it_has_all_that_help_it),
         cmocka_unit_test(jobs_with_equal_needs_share_the_cluster_evenly),
         cmocka_unit_test(a_job_that_does_not_get_faster_leaves_gpus_to_one_that_does),

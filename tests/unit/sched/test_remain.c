@@ -83,6 +83,18 @@ static void unknown_work_orders_jobs_by_what_they_had(void **state)
     assert_true(sched_remain_unknown(600, 50) < sched_remain_unknown(600, 51));
 }
 
+static void what_was_told_counts_as_it_stands_until_it_is_exceeded(void **state)
+{
+    static const double nothing[] = {(double)NAN, (double)INFINITY, -1, 0, 30, 40};
+
+    (void)state;
+    assert_true(sched_remain_told(100, 5, 40) == 60);
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+        assert_true(sched_remain_told(nothing[i], 5, 40) == 40);
+        assert_true(sched_remain_told(nothing[i], 500, 40) == 500);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +104,7 @@ int main(void)
         cmocka_unit_test(at_the_start_it_is_the_mean),
         cmocka_unit_test(what_says_nothing_is_no_number),
         cmocka_unit_test(unknown_work_orders_jobs_by_what_they_had),
+        cmocka_unit_test(what_was_told_counts_as_it_stands_until_it_is_exceeded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

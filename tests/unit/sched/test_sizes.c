@@ -180,10 +180,30 @@ static void failing_allocations_end_cleanly(void **state)
     world_close(&w);
 }
 
+static void sizes_that_nest_are_those_that_follow_one_another(void **state)
+{
+    (void)state;
+    for (uint32_t node = 1; node <= 17; node++) {
+        uint32_t next = 1;
+        for (uint32_t gpus = 1; gpus <= 10 * node; gpus++) {
+            assert_int_equal(sched_size_nests(gpus, node), gpus == next);
+            if (gpus == next)
+                next = sched_size_next(gpus, node, UINT32_MAX);
+        }
+        for (uint32_t gpus = node; gpus < 1000 * node;
+             gpus = next) { /* thinned out they still nest */
+            next = sched_size_next(gpus, node, 8);
+            assert_true(next > gpus && next <= gpus + (gpus / 8 > node ? gpus / 8 : node));
+            assert_true(sched_size_nests(next, node));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(goodput_by_size_is_what_the_model_says_within_thousandths),
+        cmocka_unit_test(sizes_that_nest_are_those_that_follow_one_another),
         cmocka_unit_test(sizes_are_powers_of_two_then_whole_nodes_as_far_as_may_be_explored),
         cmocka_unit_test(nothing_is_worked_out_twice),
         cmocka_unit_test(jobs_like_one_another_share_what_was_worked_out),
