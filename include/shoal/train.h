@@ -110,7 +110,7 @@ typedef struct shoal_app {
     shoal_status (*tell)(shoal_driver *driver, shoal_err *err);
     /* Adds sections about what was learnt to the job's HTML page (shoal_driver_page). Called after
      * `tell`, only when a page was asked for. NULL: none. */
-    shoal_status (*report)(shoal_driver *driver, shoal_err *err);
+    shoal_status (*page)(shoal_driver *driver, shoal_err *err);
     const char *held_out; /* what shoal_driver_report_held_out is given, such as "perplexity"; NULL:
                              it is not called */
 } shoal_app;
@@ -214,7 +214,8 @@ SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_dispatch_all(shoal_driver *dr
  * work is done (0 to 1; NAN: not known), units of work since the last call. */
 SHOAL_API void shoal_driver_report(shoal_driver *driver, double value, double progress,
                                    uint64_t units);
-/* The same on data that is not trained on, as the application measures it: less is better. */
+/* The same on data that is not trained on, as the application measures it: less is better. Before the
+ * shoal_driver_report of that moment, with which it goes into curves. */
 SHOAL_API void shoal_driver_report_held_out(shoal_driver *driver, double value);
 /* Memory that the driver part has from one hook to the next beside its state; it is not in checkpoints.
  * What was kept before is dropped first, the last at the end of the job; drop NULL: not by Shoal. */
@@ -222,9 +223,9 @@ SHOAL_API void shoal_driver_keep(shoal_driver *driver, void *memory, void (*drop
 SHOAL_API void *shoal_driver_kept(const shoal_driver *driver); /* NULL: nothing is */
 /* In `tell`: a line, without its end. */
 SHOAL_API void shoal_driver_say(shoal_driver *driver, const char *line);
-/* In `report`: adds HTML to the page, inside its <main>, one or more <section class="panel">. Words that
+/* In `page`: adds HTML to the page, inside its <main>, one or more <section class="panel">. Words that
  * come from data are the application's to escape. SHOAL_E_LIMIT: of SHOAL_PAGE_MAX not as much is left,
- * and nothing was added. SHOAL_E_INVAL: not in `report`. */
+ * and nothing was added. SHOAL_E_INVAL: not in `page`. */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_page(shoal_driver *driver, const char *html,
                                                         size_t size);
 /* The job ends when no task is left; what is still queued but has not begun is dropped. */
@@ -288,6 +289,7 @@ SHOAL_API const char *shoal_score_path(const shoal_score *score);    /* DATA */
 SHOAL_API bool shoal_score_wants_lines(const shoal_score *score);    /* false: metrics only */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_score_line(shoal_score *score, const char *line,
                                                        shoal_err *err);
+/* NAN: not known, for want of anything to judge by. */
 SHOAL_API void shoal_score_metric(shoal_score *score, const char *name, double value);
 
 /* ---- applications outside the tree ---- */

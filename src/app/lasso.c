@@ -278,7 +278,8 @@ static shoal_status keep_solution(shoal_driver *driver, shoal_err *err)
             return SHOAL_E_LIMIT;
         }
         path[end++] = (struct lasso_entry){
-            j, (float)(scale != NULL && scale[j] > 0 ? v.b[j] / (double)scale[j] : v.b[j])};
+            lasso_name_of(data, j),
+            (float)(scale != NULL && scale[j] > 0 ? v.b[j] / (double)scale[j] : v.b[j])};
     }
     at->end = end;
     at->intercept = v.head->intercept + data->y_mean;
@@ -305,7 +306,7 @@ static shoal_status lay_path(shoal_driver *driver, shoal_err *err)
     d->first = most / o->mix;
     d->null = d->solved[0].loss;
     if (last == 0)
-        last = d->rows < d->columns ? 0.01 : 0.001;
+        last = d->rows < d->all_columns ? 0.01 : 0.001;
     if (d->lambdas > 1 && o->lambda > d->first) {
         base_err(err, SHOAL_E_INVAL, "a path ends at its smallest penalty, and lambda is %g",
                  o->lambda);
@@ -332,6 +333,17 @@ static bool nothing_left(const struct lasso_driver *d, const struct lasso_option
     return at->loss < (1 - EXPLAINED) * d->null || at[-1].loss - at->loss < GAIN_MIN * d->null;
 }
 
+/* The objective of the lambda that would be picked if the path ended here. */
+static double value_now(shoal_driver *driver)
+{
+    const struct lasso_driver *d = shoal_driver_state(driver);
+    const struct lasso_options *o = shoal_driver_options(driver);
+    double mean[LASSO_LAMBDAS_MAX], error[LASSO_LAMBDAS_MAX];
+
+    lasso_folds(d, d->step + 1, mean, error);
+    return d->of[lasso_choose(d, d->step + 1, (enum lasso_pick)o->pick, mean, error)].objective;
+}
+
 static shoal_status next_lambda(shoal_driver *driver, shoal_err *err)
 {
     struct lasso_driver *d = shoal_driver_state(driver);
@@ -341,7 +353,7 @@ static shoal_status next_lambda(shoal_driver *driver, shoal_err *err)
         return st;
     if (nothing_left(d, shoal_driver_options(driver)))
         d->lambdas = d->step + 1;
-    shoal_driver_report(driver, d->of[d->step].objective, (d->step + 1) / (double)d->lambdas, 0);
+    shoal_driver_report(driver, value_now(driver), (d->step + 1) / (double)d->lambdas, 0);
     d->open = (1u << d->chains) - 1;
     d->round = 0;
     if (d->step + 1 == d->lambdas) {
@@ -372,6 +384,8 @@ static shoal_status after_scan(shoal_driver *driver, shoal_err *err)
     }
     if (d->open == 0 || ++d->round == ROUNDS_MAX)
         return next_lambda(driver, err);
+    /* how many rounds there will be is not known: each is half of what is left */
+    shoal_driver_report(driver, NAN, (d->step + 1 - ldexp(1, -(int)d->round)) / d->lambdas, 0);
     return send(driver, LASSO_SOLVE, err);
 }
 
@@ -445,6 +459,6 @@ const shoal_app app_lasso = {.struct_size = sizeof app_lasso,
                              .run = lasso_run,
                              .save = lasso_save,
                              .score = lasso_score,
-                             .report = lasso_report,
+                             .page = lasso_page,
                              .tell = lasso_tell,
                              .staleness = 0};

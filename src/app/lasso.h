@@ -72,6 +72,8 @@ struct lasso_data {
     uint64_t value_at, y_at;     /* floats */
     uint64_t fold_at;            /* uint8_t by row: the chain that does not see it */
     uint64_t scale_at;           /* floats by column, its values were divided by; 0: 1 */
+    uint64_t name_at;            /* uint32_t by column, ascending: what the data calls it, from 0;
+                                    0: as it is called here */
     uint32_t part_first[LASSO_PARTS_MAX + 1]; /* columns */
     double total[LASSO_CHAINS_MAX];           /* rows that a chain sees */
 };
@@ -116,6 +118,7 @@ struct lasso_step {
 
 struct lasso_driver {
     uint32_t chains, parts, rows, columns, lambdas, folds;
+    uint32_t all_columns; /* of the data, with those that are left out */
     uint32_t step;        /* which lambda */
     uint32_t round;       /* of it */
     uint32_t open;        /* a bit each: chains that are not at its solution yet */
@@ -135,11 +138,20 @@ struct lasso_driver {
     struct lasso_step of[LASSO_LAMBDAS_MAX];
 };
 
-/* An entry of the path. */
+/* An entry of the path. The column is by the data's number, from 0. */
 struct lasso_entry {
     uint32_t column;
     float value;
 };
+
+/* What the data calls a column of the table, and the other way round: a column that is there. */
+static inline uint32_t lasso_name_of(const struct lasso_data *data, uint32_t column)
+{
+    const char *at = (const char *)data + data->name_at;
+
+    return data->name_at > 0 ? ((const uint32_t *)(const void *)at)[column] : column;
+}
+uint32_t lasso_column_of(const struct lasso_data *data, uint32_t name); /* lasso_plan.c */
 
 /* Parts of a chain's state. */
 struct lasso_view {
@@ -191,7 +203,7 @@ shoal_status lasso_plan(shoal_driver *driver, shoal_err *err);
 shoal_status lasso_run(shoal_task *task, shoal_err *err);
 shoal_status lasso_save(shoal_driver *driver, shoal_model *model, shoal_err *err);
 shoal_status lasso_score(shoal_score *score, shoal_err *err);
-shoal_status lasso_report(shoal_driver *driver, shoal_err *err); /* lasso_page.c */
+shoal_status lasso_page(shoal_driver *driver, shoal_err *err); /* lasso_page.c */
 
 /* In models. */
 struct lasso_shape {
@@ -201,9 +213,10 @@ struct lasso_shape {
     double mix, label[2];
 };
 enum { LASSO_VERSION = 1 };
-/* Mean and standard error of the folds' held-out losses; which lambda `pick` means. */
-void lasso_folds(const struct lasso_driver *d, double *out_mean, double *out_error);
-uint32_t lasso_choose(const struct lasso_driver *d, enum lasso_pick pick, const double *mean,
-                      const double *error);
+/* Mean and standard error of the folds' held-out losses of the first `count` lambdas, at least one; which
+ * of these lambdas `pick` means. */
+void lasso_folds(const struct lasso_driver *d, uint32_t count, double *out_mean, double *out_error);
+uint32_t lasso_choose(const struct lasso_driver *d, uint32_t count, enum lasso_pick pick,
+                      const double *mean, const double *error);
 
 #endif

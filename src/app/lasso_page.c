@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "base/top.h"
 #include "page/page.h"
 #include <math.h>
 #include <stdio.h>
@@ -28,14 +29,14 @@ enum {
 
 /* One column that is drawn. */
 struct drawn {
-    uint32_t column;
-    float most; /* |coefficient|, the largest on the path */
+    uint32_t name; /* as the path has it */
     float at[PAGE_POINTS_MAX];
 };
 
 struct path_page {
     const struct lasso_driver *d;
     const struct lasso_options *o;
+    const struct lasso_data *data;
     const struct lasso_entry *path;
     struct base_buf *out;
     double *mean, *error; /* (lambdas): held-out; NAN without folds */
@@ -44,7 +45,7 @@ struct path_page {
     uint32_t columns;     /* that ever had a coefficient */
     uint32_t drawn_count;
     struct drawn *drawn;    /* the largest first */
-    uint32_t *slot;         /* (columns of the data): of `drawn`, from 1; 0: none */
+    uint32_t *slot;         /* (columns of the table): of `drawn`, from 1; 0: none */
     struct page_line *line; /* (NAMED), scratch */
     double lo, hi;          /* of coefficients, ends of the axis */
 };
@@ -56,9 +57,10 @@ static uint64_t first_of(const struct path_page *p, uint32_t k)
     return k > 0 ? p->d->of[k - 1].end : 0;
 }
 
-static uint32_t number_of(const struct path_page *p, uint32_t column)
+/* As the data has it, from what the path has. */
+static uint32_t number_of(const struct path_page *p, uint32_t name)
 {
-    return column + (p->o->index == DATA_SVM_FROM_ZERO ? 0 : 1);
+    return name + (p->o->index == DATA_SVM_FROM_ZERO ? 0 : 1);
 }
 
 /* Which lambda a point of a line is. */
@@ -84,44 +86,38 @@ static void lambda_axis(const struct path_page *p, struct page_axis *axis)
 
 /* ---- which columns are drawn ---- */
 
-static void offer(struct path_page *p, uint32_t column, float most)
-{
-    uint32_t max = p->points > 0 && GREY_POINTS / p->points < GREY_MAX
-                       ? NAMED + GREY_POINTS / p->points
-                       : DRAWN_MAX;
-    uint32_t rank = p->drawn_count;
-
-    while (rank > 0 && p->drawn[rank - 1].most < most)
-        rank--;
-    if (rank == max)
-        return;
-    p->drawn_count += p->drawn_count < max;
-    memmove(p->drawn + rank + 1, p->drawn + rank, (p->drawn_count - rank - 1) * sizeof *p->drawn);
-    p->drawn[rank] = (struct drawn){.column = column, .most = most};
-}
-
-/* `most` (columns): scratch, zeroed. */
+/* `most` (columns of the table): scratch, zeroed. */
 static void choose_columns(struct path_page *p, float *most)
 {
     uint64_t entries = p->d->of[p->d->lambdas - 1].end;
+    uint32_t max = p->points > 0 && GREY_POINTS / p->points < GREY_MAX
+                       ? NAMED + GREY_POINTS / p->points
+                       : DRAWN_MAX;
+    struct base_top top[DRAWN_MAX];
+    size_t count = 0;
 
-    for (uint64_t e = 0; e < entries; e++)
-        most[p->path[e].column] = fmaxf(most[p->path[e].column], fabsf(p->path[e].value));
+    for (uint64_t e = 0; e < entries; e++) {
+        uint32_t j = lasso_column_of(p->data, p->path[e].column);
+        most[j] = fmaxf(most[j], fabsf(p->path[e].value));
+    }
     for (uint32_t j = 0; j < p->d->columns; j++)
         if (most[j] > 0) {
             p->columns++;
-            offer(p, j, most[j]);
+            count = base_top_offer(top, count, max, j, (double)most[j]);
         }
+    p->drawn_count = (uint32_t)count;
+    for (uint32_t i = 0; i < count; i++) {
+        p->drawn[i].name = lasso_name_of(p->data, (uint32_t)top[i].item);
+        p->slot[top[i].item] = i + 1;
+    }
 }
 
 static void fill_columns(struct path_page *p)
 {
-    for (uint32_t i = 0; i < p->drawn_count; i++)
-        p->slot[p->drawn[i].column] = i + 1;
     for (uint32_t point = 0; point < p->points; point++) {
         uint32_t k = step_of(p, point);
         for (uint64_t e = first_of(p, k); e < p->d->of[k].end; e++) {
-            uint32_t slot = p->slot[p->path[e].column];
+            uint32_t slot = p->slot[lasso_column_of(p->data, p->path[e].column)];
             if (slot == 0)
                 continue;
             p->drawn[slot - 1].at[point] = p->path[e].value;
@@ -171,7 +167,7 @@ static void coefficient_table(const struct path_page *p)
     base_buf_puts(p->out, "<thead><tr><th scope=\"col\">lambda</th>");
     for (uint32_t i = 0; i < columns; i++)
         base_buf_printf(p->out, "<th scope=\"col\" class=\"r\">column %u</th>",
-                        number_of(p, p->drawn[i].column));
+                        number_of(p, p->drawn[i].name));
     base_buf_puts(p->out, "</tr></thead><tbody>");
     for (uint32_t row = 0; row < rows; row++) {
         uint32_t point = rows > 1 ? row * (p->points - 1) / (rows - 1) : 0;
@@ -231,7 +227,7 @@ static void put_coefficients(struct path_page *p)
     page_axis_range(&chart.y, &p->lo, &p->hi);
     lambda_axis(p, &chart.x);
     for (uint32_t i = 0; i < named; i++) {
-        snprintf(name[i], sizeof name[i], "%u", number_of(p, p->drawn[i].column));
+        snprintf(name[i], sizeof name[i], "%u", number_of(p, p->drawn[i].name));
         p->line[i] =
             (struct page_line){.name = name[i], .style = page_style_of(i), .count = p->points};
         for (uint32_t point = 0; point < p->points; point++) {
@@ -399,20 +395,12 @@ static void put_chosen(const struct path_page *p)
 {
     const struct lasso_entry *entry = p->path + first_of(p, p->chosen);
     uint64_t count = p->d->of[p->chosen].end - first_of(p, p->chosen);
-    struct lasso_entry top[CHOSEN_ROWS];
+    struct base_top top[CHOSEN_ROWS];
     size_t rows = 0;
     char note[128], text[32];
 
-    for (uint64_t e = 0; e < count; e++) {
-        size_t rank = rows;
-        while (rank > 0 && fabsf(top[rank - 1].value) < fabsf(entry[e].value))
-            rank--;
-        if (rank == CHOSEN_ROWS)
-            continue;
-        rows += rows < CHOSEN_ROWS;
-        memmove(top + rank + 1, top + rank, (rows - rank - 1) * sizeof *top);
-        top[rank] = entry[e];
-    }
+    for (uint64_t e = 0; e < count; e++)
+        rows = base_top_offer(top, rows, CHOSEN_ROWS, e, fabs((double)entry[e].value));
     snprintf(note, sizeof note, "of the solution that predictions use, the largest first");
     if (count > rows)
         snprintf(note, sizeof note, "the %zu largest of %s, of the solution that predictions use",
@@ -427,7 +415,7 @@ static void put_chosen(const struct path_page *p)
             "class=\"r\">coefficient</th><th scope=\"col\"></th></tr></thead>"
             "<tbody>\n");
         for (size_t i = 0; i < rows; i++)
-            chosen_row(p, &top[i], fabs((double)top[0].value));
+            chosen_row(p, &entry[top[i].item], top[0].value);
         base_buf_puts(p->out, "</tbody></table>\n");
     }
     page_panel_close(p->out);
@@ -443,7 +431,7 @@ static void put_overview(const struct path_page *p)
         gap = fmax(gap, p->d->of[k].objective > 0 ? p->d->of[k].gap / p->d->of[k].objective : 0);
     page_panel_open(p->out, "solution", "Solution", "the one that predictions use");
     base_buf_puts(p->out, "<dl class=\"tiles\">\n");
-    snprintf(note, sizeof note, "of %s", base_format_count(p->d->columns, other, sizeof other));
+    snprintf(note, sizeof note, "of %s", base_format_count(p->d->all_columns, other, sizeof other));
     page_tile(p->out, "Columns",
               base_format_count(of->end - first_of(p, p->chosen), text, sizeof text), note);
     snprintf(note, sizeof note, "number %u of %u", p->chosen + 1, p->d->lambdas);
@@ -486,8 +474,8 @@ static shoal_status make(struct path_page *p, shoal_driver *driver, float *most,
     const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
     struct base_buf out;
 
-    lasso_folds(p->d, p->mean, p->error);
-    p->chosen = lasso_choose(p->d, (enum lasso_pick)p->o->pick, p->mean, p->error);
+    lasso_folds(p->d, p->d->lambdas, p->mean, p->error);
+    p->chosen = lasso_choose(p->d, p->d->lambdas, (enum lasso_pick)p->o->pick, p->mean, p->error);
     p->points = p->d->lambdas < PAGE_POINTS_MAX ? p->d->lambdas : PAGE_POINTS_MAX;
     choose_columns(p, most);
     fill_columns(p);
@@ -502,11 +490,12 @@ static shoal_status make(struct path_page *p, shoal_driver *driver, float *most,
     return st == SHOAL_OK ? st : base_err(err, st, "cannot write the path into a page");
 }
 
-shoal_status lasso_report(shoal_driver *driver, shoal_err *err)
+shoal_status lasso_page(shoal_driver *driver, shoal_err *err)
 {
     const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
     struct path_page p = {.d = shoal_driver_state(driver),
                           .o = shoal_driver_options(driver),
+                          .data = (const void *)shoal_driver_rows_read(driver, LASSO_DATA),
                           .path = (const void *)shoal_driver_rows_read(driver, LASSO_PATH)};
     double *held = base_calloc(alloc, 2 * (size_t)LASSO_LAMBDAS_MAX, sizeof *held);
     float *most = base_calloc(alloc, (size_t)p.d->columns + 1, sizeof *most);

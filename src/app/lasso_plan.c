@@ -1,10 +1,14 @@
 /* lasso_plan.c - rows with targets become the table of columns, executors' states and tables.
  *
- * The matrix is turned, and kept dense where more than half of it is not 0. With an intercept the
+ * Where the data has more columns than values, as with hashed names, those without a value are left out:
+ * what is kept and scanned depends on values, not on how large the numbers of columns are. The matrix
+ * is turned, and kept dense where more than half of it is not 0. With an intercept the
  * mean is taken off squared targets, so that floats hold what is left. A column that is constant but
  * for rounding counts as one of zeros, and equal ones share one coefficient (num/lasso.c). Folds are
  * dealt out at random by the job's seed. Ranges of columns to scan have as many entries each, enough for
- * a millisecond. While planning, memory holds what was read and the table. */
+ * a millisecond. While planning, memory holds what was read and the table.
+ *
+ * Tests: tests/unit/app/test_lasso.c, tests/cli/test_train_lasso.py. */
 #include "app/lasso.h"
 
 #include "base/err.h"
@@ -12,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+enum { BITS = 64, BLOCK = 8 }; /* of a word; words between two counts of what is before */
 enum { ALIGN = 64, PART_ENTRIES = 1 << 18, PATH_SHARE = 2, GROUPS = 4, SET_MIN = 4096 };
 static const uint64_t CUT_MIN = 8 << 20; /* entries of a set whose epoch is worth a clock */
 static const double VALUE_MAX = 1e15;
@@ -25,6 +30,8 @@ struct planning {
     struct lasso_data head;
     struct lasso_data *data; /* in its table */
     uint64_t *count;         /* entries by column, then where the next one goes */
+    uint32_t all_columns;    /* of the data, as it is */
+    uint32_t *name;          /* of columns that are kept; NULL: all are */
 };
 
 static shoal_status bad(const struct planning *p, shoal_err *err, const char *what)
@@ -82,6 +89,82 @@ static shoal_status check_targets(struct planning *p, shoal_err *err)
     p->head.label[1] = most;
     p->head.y_mean = p->o->loss == NUM_LASSO_SQUARED && p->o->intercept ? sum : 0;
     return SHOAL_OK;
+}
+
+/* ---- columns without a value ---- */
+
+/* Which columns have one, a bit each, and how many do before each block of words. */
+struct used {
+    uint64_t words, *bit;
+    uint32_t *before, count;
+};
+
+static void used_find(struct used *used, const struct data_svm *svm)
+{
+    for (uint64_t e = 0; e < svm->entries; e++)
+        used->bit[svm->x.index[e] / BITS] |= UINT64_C(1) << svm->x.index[e] % BITS;
+    for (uint64_t w = 0; w < used->words; w++) {
+        if (w % BLOCK == 0)
+            used->before[w / BLOCK] = used->count;
+        used->count += (uint32_t)__builtin_popcountll(used->bit[w]);
+    }
+}
+
+static uint32_t used_rank(const struct used *used, uint32_t column)
+{
+    uint64_t at = column / BITS;
+    uint32_t rank = used->before[at / BLOCK];
+
+    for (uint64_t w = at / BLOCK * BLOCK; w < at; w++)
+        rank += (uint32_t)__builtin_popcountll(used->bit[w]);
+    return rank +
+           (uint32_t)__builtin_popcountll(used->bit[at] & ((UINT64_C(1) << column % BITS) - 1));
+}
+
+static void used_list(const struct used *used, uint32_t *name)
+{
+    for (uint64_t w = 0; w < used->words; w++)
+        for (uint64_t bits = used->bit[w]; bits != 0; bits &= bits - 1)
+            *name++ = (uint32_t)(w * BITS + (uint64_t)__builtin_ctzll(bits));
+}
+
+/* Columns of the rows are numbered anew, in their order. */
+static shoal_status leave_out_unused(struct planning *p, struct data_svm *svm, shoal_err *err)
+{
+    struct used used = {.words = svm->x.columns / BITS + 1};
+    uint32_t *index = (uint32_t *)(uintptr_t)svm->x.index; /* ours to change */
+
+    p->all_columns = svm->x.columns;
+    if (svm->x.columns <= svm->entries)
+        return SHOAL_OK;
+    used.bit = base_calloc(p->alloc, used.words, sizeof *used.bit);
+    used.before = base_calloc(p->alloc, used.words / BLOCK + 1, sizeof *used.before);
+    if (used.bit != NULL && used.before != NULL) {
+        used_find(&used, svm);
+        p->name = base_calloc(p->alloc, used.count + (size_t)1, sizeof *p->name);
+    }
+    if (p->name != NULL) {
+        used_list(&used, p->name);
+        for (uint64_t e = 0; e < svm->entries; e++)
+            index[e] = used_rank(&used, index[e]);
+        svm->x.columns = used.count;
+    }
+    base_free(p->alloc, used.bit);
+    base_free(p->alloc, used.before);
+    return p->name != NULL ? SHOAL_OK : base_err_nomem(err, "numbering columns");
+}
+
+uint32_t lasso_column_of(const struct lasso_data *data, uint32_t name)
+{
+    uint32_t low = 0, high = data->columns;
+
+    if (data->name_at == 0)
+        return name;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(lasso_name_of(data, middle) <= name ? &low : &high) = middle;
+    }
+    return low;
 }
 
 /* ---- the table of columns ---- */
@@ -142,11 +225,14 @@ static shoal_status make_data(struct planning *p, shoal_err *err)
     h->y_at = take(&size, h->rows * sizeof(float));
     h->fold_at = take(&size, h->rows);
     h->scale_at = p->o->scale ? take(&size, h->columns * sizeof(float)) : 0;
+    h->name_at = p->name != NULL ? take(&size, h->columns * sizeof *p->name) : 0;
     shoal_status st = make_table(p, "data", size, err);
     if (st != SHOAL_OK)
         return st;
     p->data = (void *)shoal_driver_rows(p->driver, LASSO_DATA);
     *p->data = *h;
+    if (p->name != NULL)
+        memcpy(part(p, h->name_at), p->name, h->columns * sizeof *p->name);
     return SHOAL_OK;
 }
 
@@ -350,6 +436,7 @@ static shoal_status make_tables(struct planning *p, shoal_err *err)
                                .hands = hands_of(h),
                                .rows = h->rows,
                                .columns = h->columns,
+                               .all_columns = p->all_columns,
                                .lambdas = (uint32_t)p->o->lambdas,
                                .folds = h->chains - 1,
                                .open = (1u << h->chains) - 1,
@@ -411,11 +498,14 @@ shoal_status lasso_plan(shoal_driver *driver, shoal_err *err)
         st = check_values(&p, err);
     if (st == SHOAL_OK)
         st = check_targets(&p, err);
+    if (st == SHOAL_OK)
+        st = leave_out_unused(&p, &svm, err);
     if (st == SHOAL_OK) {
         p.count = base_calloc(p.alloc, svm.x.columns, sizeof *p.count);
         st = p.count != NULL ? plan_columns(&p, err) : base_err_nomem(err, "turning the matrix");
     }
     base_free(p.alloc, p.count);
+    base_free(p.alloc, p.name);
     data_svm_fini(&svm);
     return st;
 }

@@ -5,13 +5,19 @@
  *   starts      (lambdas + 1) uint64_t: solution k is entries starts[k] .. starts[k + 1] - 1
  *   path        struct lasso_entry: column (from 0, ascending in a solution) and coefficient
  *
- * Little-endian, as it lies in memory. Everything read is checked. */
+ * Little-endian, as it lies in memory. Everything read is checked.
+ *
+ * Tests: tests/unit/app/test_lasso.c, tests/cli/test_train_lasso.py. */
 #include "app/lasso.h"
 
 #include "base/err.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+enum {
+    COLUMNS_MAX = 1 << 24
+}; /* from which on coefficients are searched for, not listed by column */
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "models are written as they lie");
 
@@ -22,9 +28,9 @@ struct lasso_told {
 
 /* ---- folds ---- */
 
-void lasso_folds(const struct lasso_driver *d, double *out_mean, double *out_error)
+void lasso_folds(const struct lasso_driver *d, uint32_t count, double *out_mean, double *out_error)
 {
-    for (uint32_t k = 0; k < d->lambdas; k++) {
+    for (uint32_t k = 0; k < count; k++) {
         double sum = 0, square = 0, n = d->folds;
         for (uint32_t f = 0; f < d->folds; f++)
             sum += d->of[k].held[f];
@@ -35,14 +41,14 @@ void lasso_folds(const struct lasso_driver *d, double *out_mean, double *out_err
     }
 }
 
-uint32_t lasso_choose(const struct lasso_driver *d, enum lasso_pick pick, const double *mean,
-                      const double *error)
+uint32_t lasso_choose(const struct lasso_driver *d, uint32_t count, enum lasso_pick pick,
+                      const double *mean, const double *error)
 {
     uint32_t best = 0, simple = 0;
 
     if (d->folds == 0 || pick == LASSO_PICK_LAST)
-        return d->lambdas - 1;
-    for (uint32_t k = 1; k < d->lambdas; k++)
+        return count - 1;
+    for (uint32_t k = 1; k < count; k++)
         if (mean[k] < mean[best])
             best = k;
     while (simple < best && mean[simple] > mean[best] + error[best])
@@ -90,22 +96,22 @@ shoal_status lasso_save(shoal_driver *driver, shoal_model *model, shoal_err *err
     shoal_status st = SHOAL_E_NOMEM;
 
     if (held != NULL && told != NULL && starts != NULL) {
-        lasso_folds(d, held, held + MAX);
+        lasso_folds(d, d->lambdas, held, held + MAX);
         for (uint32_t k = 0; k < d->lambdas; k++) {
             told[k].held_mean = held[k];
             told[k].held_error = held[MAX + k];
         }
-        struct lasso_shape shape = {.version = LASSO_VERSION,
-                                    .loss = o->loss,
-                                    .columns = d->columns,
-                                    .index = o->index,
-                                    .lambdas = d->lambdas,
-                                    .folds = d->folds,
-                                    .chosen =
-                                        lasso_choose(d, (enum lasso_pick)o->pick, held, held + MAX),
-                                    .intercept = o->intercept,
-                                    .mix = o->mix,
-                                    .label = {data->label[0], data->label[1]}};
+        struct lasso_shape shape = {
+            .version = LASSO_VERSION,
+            .loss = o->loss,
+            .columns = d->all_columns,
+            .index = o->index,
+            .lambdas = d->lambdas,
+            .folds = d->folds,
+            .chosen = lasso_choose(d, d->lambdas, (enum lasso_pick)o->pick, held, held + MAX),
+            .intercept = o->intercept,
+            .mix = o->mix,
+            .label = {data->label[0], data->label[1]}};
         st = shoal_model_put(model, "shape", &shape, sizeof shape, err);
         if (st == SHOAL_OK)
             st = put_path(driver, model, told, starts, err);
@@ -126,7 +132,7 @@ struct predictor {
     double gap;                      /* the largest of the path, against its objective */
     const struct lasso_entry *entry; /* of the chosen solution */
     uint64_t count;
-    double *b; /* (columns) */
+    double *b; /* (columns); NULL: too many */
 };
 
 /* A part of exactly `size` bytes. */
@@ -155,7 +161,8 @@ static bool solution_good(const struct predictor *p, uint64_t from, uint64_t end
     if (from > end || end > size / sizeof *p->entry)
         return false;
     for (uint64_t e = from; e < end; e++)
-        if (p->entry[e].column >= p->shape.columns || !isfinite(p->entry[e].value))
+        if (p->entry[e].column >= p->shape.columns || !isfinite(p->entry[e].value) ||
+            (e > from && p->entry[e].column <= p->entry[e - 1].column))
             return false;
     return isfinite(p->told.intercept) && p->told.lambda > 0;
 }
@@ -206,6 +213,8 @@ static shoal_status predictor_init(struct predictor *p, const struct base_alloc 
     st = find_solution(p, model, err);
     if (st != SHOAL_OK)
         return st;
+    if (p->shape.columns > COLUMNS_MAX)
+        return SHOAL_OK;
     p->b = base_calloc(alloc, p->shape.columns, sizeof *p->b);
     if (p->b == NULL)
         return base_err_nomem(err, "using a model");
@@ -214,12 +223,28 @@ static shoal_status predictor_init(struct predictor *p, const struct base_alloc 
     return SHOAL_OK;
 }
 
+static double coefficient_of(const struct predictor *p, uint32_t column)
+{
+    uint64_t low = 0, high = p->count;
+
+    if (p->b != NULL)
+        return p->b[column];
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (p->entry[middle].column < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < p->count && p->entry[low].column == column ? (double)p->entry[low].value : 0;
+}
+
 static double predict(const struct predictor *p, const struct num_csr *x, uint64_t row)
 {
     double z = p->told.intercept;
 
     for (uint64_t e = x->start[row]; e < x->start[row + 1]; e++)
-        z += p->b[x->index[e]] * (x->value != NULL ? (double)x->value[e] : 1);
+        z += coefficient_of(p, x->index[e]) * (x->value != NULL ? (double)x->value[e] : 1);
     return z;
 }
 
@@ -263,7 +288,8 @@ static void count_row(const struct predictor *p, double label, double z, struct 
 static void tell(shoal_score *score, const struct predictor *p, const struct tally *t, double rows)
 {
     const struct lasso_options *o = shoal_score_options(score);
-    double one = 0, two = 0, known = fmax(rows - t->unknown, 1);
+    /* where no label is known there is nothing to judge by */
+    double one = 0, two = 0, known = t->unknown < rows ? rows - t->unknown : (double)NAN;
 
     for (uint64_t e = 0; e < p->count; e++) {
         double b = (double)p->entry[e].value;
@@ -277,7 +303,7 @@ static void tell(shoal_score *score, const struct predictor *p, const struct tal
         if (spread > 0)
             shoal_score_metric(score, "r2", 1 - 2 * t->loss / spread);
     } else {
-        shoal_score_metric(score, "accuracy", t->right / rows);
+        shoal_score_metric(score, "accuracy", t->right / (known + t->unknown));
         shoal_score_metric(score, "log_loss", t->loss / known);
     }
     if (!o->scale) /* the penalty is on scaled coefficients */

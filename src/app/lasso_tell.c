@@ -1,5 +1,6 @@
 /* lasso_tell.c - what was learnt, in words, for the end of a job: which penalty, how many columns, how
- * well they did on rows that were held out, and the largest coefficients. */
+ * well they did on rows that were held out, and the largest coefficients.
+ * Tests: tests/cli/test_train_lasso.py. */
 #include "app/lasso.h"
 
 #include "base/err.h"
@@ -26,7 +27,7 @@ static void tell_chosen(shoal_driver *driver, uint32_t chosen, uint64_t count, d
     char line[LINE];
 
     snprintf(line, sizeof line, "lambda %.4g, %u of %u: %llu of %u columns", d->of[chosen].lambda,
-             chosen + 1, d->lambdas, (unsigned long long)count, d->columns);
+             chosen + 1, d->lambdas, (unsigned long long)count, d->all_columns);
     shoal_driver_say(driver, line);
     if (d->folds > 0) {
         snprintf(line, sizeof line, "held-out loss %.6g, standard error %.2g, %u folds", mean,
@@ -62,8 +63,8 @@ shoal_status lasso_tell(shoal_driver *driver, shoal_err *err)
 
     if (held == NULL)
         return base_err_nomem(err, "telling coefficients");
-    lasso_folds(d, held, held + MAX);
-    uint32_t chosen = lasso_choose(d, (enum lasso_pick)o->pick, held, held + MAX);
+    lasso_folds(d, d->lambdas, held, held + MAX);
+    uint32_t chosen = lasso_choose(d, d->lambdas, (enum lasso_pick)o->pick, held, held + MAX);
     uint64_t from = chosen > 0 ? d->of[chosen - 1].end : 0, count = d->of[chosen].end - from;
     entry = base_calloc(alloc, count + 1, sizeof *entry);
     if (entry != NULL) {

@@ -244,5 +244,5 @@ const shoal_app app_lda = {.struct_size = sizeof app_lda,
                            .save = lda_save,
                            .score = lda_score,
                            .tell = lda_tell,
-                           .report = lda_report,
+                           .page = lda_page,
                            .held_out = "perplexity"};

@@ -148,7 +148,7 @@ shoal_status lda_prior_step_words(shoal_driver *driver, const int64_t *c, shoal_
 shoal_status lda_save(shoal_driver *driver, shoal_model *model, shoal_err *err);
 shoal_status lda_score(shoal_score *score, shoal_err *err);
 shoal_status lda_tell(shoal_driver *driver, shoal_err *err);
-shoal_status lda_report(shoal_driver *driver, shoal_err *err); /* lda_page.c */
+shoal_status lda_page(shoal_driver *driver, shoal_err *err); /* lda_page.c */
 
 /* The model that the job is at after the last clock, a word's topics ascending. Counted from the records
  * of all tokens when it is asked for first; its arrays are the driver's, until it is dropped or asked

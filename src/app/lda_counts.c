@@ -3,7 +3,8 @@
  *
  * Records are gone through twice, first for how many topics each word has, so that memory is what the
  * counts take and no more. Topics of a word ascend: a word with few has them sorted, one with many has
- * them read off a bitmap of all topics. */
+ * them read off a bitmap of all topics.
+ * Tests: tests/unit/app/test_lda.c, tests/unit/app/test_lda_held.c. */
 #include "app/lda.h"
 
 #include "base/err.h"

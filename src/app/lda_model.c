@@ -7,7 +7,8 @@
  *   topic_count   int64_t (topics): tokens of each topic
  *   alpha         double (topics): prior of each topic in a document
  *
- * Little-endian, as it lies in memory. Everything read is checked. */
+ * Little-endian, as it lies in memory. Everything read is checked.
+ * Tests: tests/unit/app/test_lda.c, tests/cli/transcripts/lda_words.txt. */
 #include "app/lda.h"
 
 #include "base/err.h"

@@ -74,13 +74,24 @@ static void put_first_words(const struct sheet *s, uint32_t place, uint32_t coun
 
 /* ---- overview ---- */
 
+/* Of topics that have one; NAN: none has. */
 static double mean_npmi(const struct lda_topics *t)
 {
     double sum = 0;
+    uint32_t known = 0;
 
     for (uint32_t i = 0; i < t->shown && t->npmi != NULL; i++)
-        sum += t->npmi[i];
-    return t->npmi != NULL && t->shown > 0 ? sum / t->shown : (double)NAN;
+        if (!isnan(t->npmi[i])) {
+            sum += t->npmi[i];
+            known++;
+        }
+    return known > 0 ? sum / known : (double)NAN;
+}
+
+static const char *npmi_text(double npmi, int digits, char *out, size_t size)
+{
+    snprintf(out, size, isnan(npmi) ? "\xe2\x80\x93" : "%.*f", digits, npmi);
+    return out;
 }
 
 static void put_words(const struct sheet *s)
@@ -119,9 +130,11 @@ static void put_overview(const struct sheet *s, const struct lda_options *o)
              (double)t->counts.start[t->kept->words] / fmax(1, t->kept->words));
     page_tile(s->out, "Vocabulary", base_format_count(t->kept->words, text, sizeof text), note);
     if (t->npmi != NULL) {
-        snprintf(text, sizeof text, "%.3f", mean_npmi(t));
-        page_tile(s->out, "Coherence", text,
+        page_tile(s->out, "Coherence", npmi_text(mean_npmi(t), 3, text, sizeof text),
                   t->shown < t->filled ? "NPMI, mean of topics shown" : "NPMI, mean of topics");
+    } else {
+        snprintf(note, sizeof note, "no NPMI: %s", t->no_npmi);
+        page_tile(s->out, "Coherence", "not known", note);
     }
     snprintf(note, sizeof note, "beta %.3g", t->counts.beta);
     snprintf(text, sizeof text, "%.3g", lda_alpha(o, t->all));
@@ -146,7 +159,8 @@ static void put_row(const struct sheet *s, uint32_t place)
                     share_text(t, place, text, sizeof text),
                     100 * share_of(t, place) / share_of(t, 0));
     if (t->npmi != NULL)
-        base_buf_printf(s->out, "<td class=\"r\">%.2f</td>", t->npmi[place]);
+        base_buf_printf(s->out, "<td class=\"r\">%s</td>",
+                        npmi_text(t->npmi[place], 2, text, sizeof text));
     base_buf_puts(s->out, "<td class=\"w\">");
     put_first_words(s, place, ROW_WORDS);
     base_buf_puts(s->out, "</td></tr>\n");
@@ -207,7 +221,7 @@ static void put_card(const struct sheet *s, uint32_t place)
     base_buf_printf(s->out, "<p>%s tokens",
                     base_format_count((uint64_t)t->counts.total[topic], text, sizeof text));
     if (t->npmi != NULL)
-        base_buf_printf(s->out, ", NPMI %.2f", t->npmi[place]);
+        base_buf_printf(s->out, ", NPMI %s", npmi_text(t->npmi[place], 2, text, sizeof text));
     base_buf_puts(s->out, "</p><ol>");
     for (uint32_t r = 0; r < s->words && word[r] != (uint32_t)NUM_LDA_NONE; r++) {
         base_buf_puts(s->out, "<li><span>");
@@ -313,7 +327,7 @@ static shoal_status put_page(struct lda_topics *t, shoal_driver *driver, shoal_e
     return st == SHOAL_OK ? st : base_err(err, st, "cannot write the topics into a page");
 }
 
-shoal_status lda_report(shoal_driver *driver, shoal_err *err)
+shoal_status lda_page(shoal_driver *driver, shoal_err *err)
 {
     struct lda_topics topics;
     shoal_status st = lda_topics_init(&topics, driver, err);

@@ -1,5 +1,6 @@
 /* lda_page.h - topics as a page shows them: the largest, their top words, which are alike, and which
- * words several of them have. lda_topics.c finds that, lda_page.c writes it. Private to both. */
+ * words several of them have. lda_topics.c finds that, lda_page.c writes it. Private to both.
+ * Tests: tests/cli/test_train_report.py. */
 #ifndef APP_LDA_PAGE_H
 #define APP_LDA_PAGE_H
 
@@ -9,7 +10,8 @@ enum {
     LDA_SHOWN_MAX = 1000, /* topics */
     LDA_TOP = 40,         /* words of a topic that are looked at */
     LDA_COHERENT = 10,    /* of them, those that coherence is about */
-    LDA_NEAR = 4          /* topics that a topic is said to be like */
+    LDA_NEAR = 4,         /* topics that a topic is said to be like */
+    LDA_SHARED_MAX = 128  /* words of several topics that can be asked for */
 };
 
 /* A word that several topics have among their first. */
@@ -36,7 +38,8 @@ struct lda_topics {
     uint32_t *place;       /* (all): UINT32_MAX: not shown */
     uint32_t *word, *used; /* (shown, LDA_TOP): NUM_LDA_NONE where there are fewer; how often */
     uint32_t *near;        /* (shown, LDA_NEAR): places, the most alike first; UINT32_MAX: none */
-    double *npmi;          /* (shown); NULL: the documents could not be read again */
+    double *npmi;        /* (shown), NAN: no two of its words are in a document; NULL: not known */
+    const char *no_npmi; /* why it is not; NULL: it is */
     struct lda_use *by_word;
     size_t uses; /* sorted by word, then place */
 };
@@ -44,7 +47,8 @@ struct lda_topics {
 /* Ended by lda_topics_fini, also after a failure. */
 shoal_status lda_topics_init(struct lda_topics *topics, shoal_driver *driver, shoal_err *err);
 void lda_topics_fini(struct lda_topics *topics);
-/* Words that two or more topics have among their first `words`, most topics first; at most `max`.
+/* Words that two or more topics have among their first `words`, most topics first, then as they come; at
+ * most `max`, up to LDA_SHARED_MAX.
  * Returns how many there are in all. */
 size_t lda_topics_shared(struct lda_topics *topics, uint32_t words, struct lda_shared *out,
                          size_t max);

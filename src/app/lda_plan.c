@@ -2,7 +2,7 @@
  *
  * Ranges of documents and of words go to executors by their tokens, in order. One allocation per
  * executor holds all its strips. While planning, memory holds the corpus, its cut, and what is made
- * of it. */
+ * of it. Tests: tests/unit/app/test_lda.c, tests/cli/transcripts/lda_bad_input.txt. */
 #include "app/lda.h"
 
 #include "base/err.h"

@@ -5,7 +5,7 @@
  * many pairs of word and topic have how many; the driver then takes some steps of Minka's fixed point
  * (num/lda_judge.h) for each and makes the table from which all tasks draw. Proposals that were made
  * before are judged once as if they came from the new prior, which is as far off as the two priors
- * are, for half an iteration. */
+ * are, for half an iteration. Tests: tests/unit/app/test_lda.c. */
 #include "app/lda.h"
 
 #include "base/err.h"

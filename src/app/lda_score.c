@@ -4,7 +4,8 @@
  * A line of `shoal predict` is a document's topics by falling share, "TOPIC:SHARE ...", those that its
  * words have and that come to a hundredth at least, but one in any case, and at the end "other:SHARE" for all the rest, so
  * that shares add up to 1; "-" for a document without a known word. `shoal eval` judges by document
- * completion (num/lda_judge.h) and by how often the top words of topics occur together. */
+ * completion (num/lda_judge.h) and by how often the top words of topics occur together.
+ * Tests: tests/cli/test_train_lda.py, tests/cli/transcripts/lda_words.txt. */
 #include "app/lda.h"
 
 #include "base/err.h"
@@ -58,19 +59,25 @@ static shoal_status put_line(struct judged *j, uint64_t document, struct base_bu
 
 static shoal_status put_lines(struct judged *j, shoal_err *err)
 {
+    const struct num_corpus *x = &j->corpus.x;
     struct base_buf line;
+    uint64_t unknown = 0;
     shoal_status st = SHOAL_OK;
 
     base_buf_init(&line, j->alloc, 1 << 16);
-    for (uint64_t d = 0; d < j->corpus.x.documents && st == SHOAL_OK; d++)
+    for (uint64_t d = 0; d < x->documents && st == SHOAL_OK; d++) {
         st = put_line(j, d, &line, err);
+        unknown += x->start[d + 1] == x->start[d];
+    }
     base_buf_fini(&line);
+    shoal_score_metric(j->score, "documents", (double)x->documents);
+    shoal_score_metric(j->score, "unknown_documents", (double)unknown);
     return st;
 }
 
 /* ---- metrics ---- */
 
-/* Means over topics that have words. */
+/* Means over topics of whose words some are in the documents. */
 static shoal_status judge_topics(struct judged *j, const struct num_corpus *corpus, shoal_err *err)
 {
     uint32_t topics = j->model.topics, known = 0;
@@ -86,17 +93,17 @@ static shoal_status judge_topics(struct judged *j, const struct num_corpus *corp
         st = num_lda_coherence(j->alloc, corpus, word, topics, TOP_WORDS, of, err);
     }
     for (uint32_t k = 0; k < topics && st == SHOAL_OK; k++) {
-        known += j->model.total[k] > 0;
-        sum.umass += j->model.total[k] > 0 ? of[k].umass : 0;
-        sum.npmi += j->model.total[k] > 0 ? of[k].npmi : 0;
+        known += of[k].pairs > 0;
+        sum.umass += of[k].umass;
+        sum.npmi += of[k].npmi;
     }
     base_free(j->alloc, word);
     base_free(j->alloc, count);
     base_free(j->alloc, of);
-    if (st != SHOAL_OK || known == 0)
+    if (st != SHOAL_OK)
         return st;
-    shoal_score_metric(j->score, "npmi", sum.npmi / known);
-    shoal_score_metric(j->score, "umass", sum.umass / known);
+    shoal_score_metric(j->score, "npmi", known > 0 ? sum.npmi / known : (double)NAN);
+    shoal_score_metric(j->score, "umass", known > 0 ? sum.umass / known : (double)NAN);
     return SHOAL_OK;
 }
 
@@ -108,8 +115,8 @@ static shoal_status put_metrics(struct judged *j, shoal_err *err)
 
     if (st != SHOAL_OK)
         return st;
-    if (held.scored > 0)
-        shoal_score_metric(j->score, "perplexity", num_lda_perplexity(&held));
+    shoal_score_metric(j->score, "perplexity",
+                       held.scored > 0 ? num_lda_perplexity(&held) : (double)NAN);
     shoal_score_metric(j->score, "scored", (double)held.scored);
     shoal_score_metric(j->score, "documents", (double)x->documents);
     shoal_score_metric(j->score, "unknown", (double)j->corpus.left_out);

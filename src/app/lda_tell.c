@@ -1,4 +1,5 @@
-/* lda_tell.c - topics in words, for the end of a job: the largest, each with its most frequent words. */
+/* lda_tell.c - topics in words, for the end of a job: the largest, each with its most frequent words.
+ * Tests: tests/cli/test_train_lda.py. */
 #include "app/lda.h"
 
 #include "base/err.h"

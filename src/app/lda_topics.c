@@ -6,10 +6,13 @@
  * the pairs that share a word, and a matrix of shown x shown.
  *
  * Coherence needs documents, which a job does not keep as such: they are read again, exactly as they
- * were for training, unless that is a pipe or too much to be worth it. */
+ * were for training, unless that is a pipe or too much to be worth it.
+ * Tests: tests/cli/test_train_report.py. */
 #include "app/lda_page.h"
 
+#include "base/assert.h"
 #include "base/err.h"
+#include "base/top.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,18 +144,14 @@ static void fill_alike(const struct lda_topics *t, float *alike)
 
 static void pick_near(const float *alike, uint32_t count, uint32_t near[LDA_NEAR])
 {
-    memset(near, 0xff, LDA_NEAR * sizeof *near);
-    for (uint32_t j = 0; j < count; j++) {
-        uint32_t rank = LDA_NEAR;
-        if (alike[j] < ALIKE_MIN)
-            continue;
-        while (rank > 0 && (near[rank - 1] == UINT32_MAX || alike[near[rank - 1]] < alike[j]))
-            rank--;
-        if (rank == LDA_NEAR)
-            continue;
-        memmove(near + rank + 1, near + rank, (LDA_NEAR - rank - 1) * sizeof *near);
-        near[rank] = j;
-    }
+    struct base_top top[LDA_NEAR];
+    size_t found = 0;
+
+    for (uint32_t j = 0; j < count; j++)
+        if (alike[j] >= ALIKE_MIN)
+            found = base_top_offer(top, found, LDA_NEAR, j, (double)alike[j]);
+    for (uint32_t i = 0; i < LDA_NEAR; i++)
+        near[i] = i < found ? (uint32_t)top[i].item : UINT32_MAX;
 }
 
 static bool find_near(struct lda_topics *t)
@@ -175,31 +174,23 @@ static bool find_near(struct lda_topics *t)
 
 /* ---- words of several topics ---- */
 
-static bool more_topics_first(const struct lda_shared *x, const struct lda_shared *y)
-{
-    return x->count > y->count || (x->count == y->count && x->word < y->word);
-}
-
 size_t lda_topics_shared(struct lda_topics *t, uint32_t words, struct lda_shared *out, size_t max)
 {
+    struct base_top top[LDA_SHARED_MAX];
     size_t found = 0, kept = 0;
 
+    shoal_assert(max <= LDA_SHARED_MAX);
     list_uses(t, words);
-    for (size_t first = 0, end; first < t->uses; first = end) {
+    for (size_t first = 0, end; first < t->uses; first = end) { /* by word */
         end = end_of_word(t, first);
-        struct lda_shared one = {t->by_word[first].word, (uint32_t)first, (uint32_t)(end - first)};
-        if (one.count < 2)
+        if (end - first < 2)
             continue;
         found++;
-        size_t rank = kept;
-        while (rank > 0 && more_topics_first(&one, &out[rank - 1]))
-            rank--;
-        if (rank == max)
-            continue;
-        kept += kept < max;
-        memmove(out + rank + 1, out + rank, (kept - rank - 1) * sizeof *out);
-        out[rank] = one;
+        kept = base_top_offer(top, kept, max, first, (double)(end - first));
     }
+    for (size_t i = 0; i < kept; i++)
+        out[i] = (struct lda_shared){t->by_word[top[i].item].word, (uint32_t)top[i].item,
+                                     (uint32_t)top[i].value};
     return found;
 }
 
@@ -218,7 +209,7 @@ static shoal_status judge(struct lda_topics *t, const struct num_corpus *corpus,
                    LDA_COHERENT * sizeof *word);
         st = num_lda_coherence(t->alloc, corpus, word, t->shown, LDA_COHERENT, of, err);
         for (uint32_t i = 0; i < t->shown && st == SHOAL_OK; i++)
-            t->npmi[i] = of[i].npmi;
+            t->npmi[i] = of[i].pairs > 0 ? of[i].npmi : (double)NAN;
     } else {
         base_err_nomem(err, "the coherence of topics");
     }
@@ -234,11 +225,18 @@ static shoal_status find_coherence(struct lda_topics *t, shoal_driver *driver, s
     struct data_corpus corpus = {0}, held = {0};
     shoal_status st = SHOAL_OK;
 
-    if (t->kept->tokens > READ_AGAIN_MAX || !env_same(shoal_driver_env(driver), path, path))
-        return SHOAL_OK; /* too large, or no file that can be read again */
+    t->no_npmi = t->kept->tokens > READ_AGAIN_MAX ? "the corpus is too large"
+                 : !env_same(shoal_driver_env(driver), path, path)
+                     ? "the corpus came through a pipe"
+                     : NULL;
+    if (t->no_npmi != NULL)
+        return SHOAL_OK;
+    t->no_npmi = "the corpus is not what it was";
     if (lda_load(driver, &corpus, &held, NULL) == SHOAL_OK && corpus.tokens == t->kept->tokens &&
         corpus.x.words == t->kept->words && corpus.x.documents <= UINT32_MAX)
         st = judge(t, &corpus.x, err);
+    if (t->npmi != NULL)
+        t->no_npmi = NULL;
     data_corpus_fini(&corpus);
     data_corpus_fini(&held);
     return st;

@@ -19,7 +19,7 @@
  * The point that tasks look at is table LOGREG_W: w + step x d before a slope, the direction of
  * conjugate gradients before a turn. Vectors are floats in the table LOGREG_KEPT; dot products and
  * what is decided by them are doubles. Sums of a clock are added in the order of executors, so all of
- * this is equal bit for bit for any number of workers. */
+ * this is equal bit for bit for any number of workers. Tests: tests/unit/app/test_logreg.c. */
 #include "app/logreg_newton.h"
 
 #include "base/err.h"

@@ -2,7 +2,8 @@
  * logreg_hinge.c (the hinge, smoothed) and logreg_prox.c (the l1 penalty).
  *
  * Each looks at a point (a SLOPE clock), finds a direction there (DIAGONAL and TURN clocks, or one
- * HESSIAN clock) and tries steps along it (SLOPE again). Private to src/app. */
+ * HESSIAN clock) and tries steps along it (SLOPE again). Private to src/app.
+ * Tests: tests/unit/app/test_logreg.c. */
 #ifndef APP_LOGREG_NEWTON_H
 #define APP_LOGREG_NEWTON_H
 

@@ -4,7 +4,8 @@
  * the last one. Where executors keep private copies of the weights (dual, sgd), columns are numbered
  * by executor and a map leads back to the table, unless most executors have most columns anyway.
  * For the lasso the matrix is turned, and cut into ranges of columns with as many entries each.
- * While planning, memory holds what was read and the cuts. */
+ * While planning, memory holds what was read and the cuts.
+ * Tests: tests/unit/app/test_logreg.c, tests/cli/transcripts/logreg_bad_input.txt. */
 #include "app/logreg.h"
 
 #include "base/err.h"

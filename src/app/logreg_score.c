@@ -6,7 +6,8 @@
  *
  * With one lane a margin above 0 speaks for the first class, else for the second; with more the
  * largest margin wins. Probabilities of one class against the rest are scaled to add up to 1.
- * Little-endian, as it lies in memory. Everything read is checked. */
+ * Little-endian, as it lies in memory. Everything read is checked.
+ * Tests: tests/unit/app/test_logreg.c, tests/cli/test_train_logreg.py. */
 #include "app/logreg.h"
 
 #include "base/assert.h"
@@ -294,10 +295,13 @@ static shoal_status score_rows(shoal_score *score, struct predictor *p, const st
             st = put_line(score, p, said, &line, err);
     }
     base_buf_fini(&line);
-    shoal_score_metric(score, "accuracy", (double)right / rows);
-    if (shares && unknown < svm->x.rows)
-        shoal_score_metric(score, "log_loss", log_loss / (rows - (double)unknown));
-    shoal_score_metric(score, "objective", penalty_of(p) + p->shape.cost * loss);
+    /* where no label is known there is nothing to judge by */
+    double known = unknown < svm->x.rows ? rows - (double)unknown : (double)NAN;
+    shoal_score_metric(score, "accuracy", (double)right / (known + (double)unknown));
+    if (shares)
+        shoal_score_metric(score, "log_loss", log_loss / known);
+    shoal_score_metric(score, "objective",
+                       isnan(known) ? known : penalty_of(p) + p->shape.cost * loss);
     shoal_score_metric(score, "rows", rows);
     if (unknown > 0)
         shoal_score_metric(score, "unknown_labels", (double)unknown);

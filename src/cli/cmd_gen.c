@@ -1,6 +1,7 @@
 /* cmd_gen.c - `shoal gen sparse|ratings`: made-up training data of any size.
  *
- * Text goes out as it is made. A file takes its name when it is whole; Ctrl-C leaves nothing. */
+ * Text goes out as it is made. A file takes its name when it is whole; Ctrl-C leaves nothing.
+ * Tests: tests/cli/transcripts/gen.txt. */
 #include "cli/gen_make.h"
 
 #include "base/assert.h"
@@ -23,7 +24,7 @@ static shoal_status write_sparse(struct cli_context *cx, const void *values,
     struct data_gen_sparse_opts opts = {
         .rows = v->rows,
         .columns = (uint32_t)v->columns,
-        .nonzeros = (uint32_t)v->nonzeros,
+        .nonzeros = (uint32_t)cli_gen_usual(v->nonzeros, 20, v->columns),
         .classes = (uint32_t)v->classes,
         .noise = v->noise,
         .signal = v->signal,
@@ -83,8 +84,7 @@ static const struct base_opt sparse_rows[] = {
      .letter = 'k',
      .type = BASE_OPT_U64,
      .meta = "K",
-     .fallback = "20",
-     .help = "values in a row on average; rows have 1 to 2K-1",
+     .help = "values in a row on average; rows have 1 to 2K-1 [20, or the columns there are]",
      .min = 1,
      .max = DATA_SVM_INDEX_MAX,
      .offset = offsetof(struct sparse_values, nonzeros)},
@@ -166,6 +166,11 @@ struct ratings_values {
     const char *output;
 };
 
+static uint64_t ratings_of(const struct ratings_values *v)
+{
+    return cli_gen_usual(v->ratings, 20000, v->users * v->items);
+}
+
 static shoal_status write_ratings(struct cli_context *cx, const void *values,
                                   const struct data_gen_run *run, const struct data_sink *sink,
                                   uint64_t *out_entries, shoal_err *err)
@@ -174,7 +179,7 @@ static shoal_status write_ratings(struct cli_context *cx, const void *values,
     struct data_gen_ratings_opts opts = {
         .users = (uint32_t)v->users,
         .items = (uint32_t)v->items,
-        .ratings = v->ratings,
+        .ratings = ratings_of(v),
         .rank = (uint32_t)v->rank,
         .noise = v->noise,
         .unrounded = v->unrounded,
@@ -185,7 +190,7 @@ static shoal_status write_ratings(struct cli_context *cx, const void *values,
 
     if (st == SHOAL_OK)
         st = data_gen_ratings_write(cx->env, gen, run, sink, err);
-    *out_entries = v->ratings;
+    *out_entries = ratings_of(v);
     data_gen_ratings_free(gen);
     return st;
 }
@@ -194,7 +199,7 @@ static int run_ratings(struct cli_context *cx, const void *values, const char *c
                        size_t arg_count)
 {
     const struct ratings_values *v = values;
-    struct cli_gen_task task = {write_ratings, v, v->output, "ratings", v->ratings, v->threads};
+    struct cli_gen_task task = {write_ratings, v, v->output, "ratings", ratings_of(v), v->threads};
     uint64_t entries = 0, bytes = 0;
     char ratings[64], users[64], items[64];
 
@@ -234,8 +239,7 @@ static const struct base_opt ratings_rows[] = {
      .letter = 'n',
      .type = BASE_OPT_U64,
      .meta = "N",
-     .fallback = "20000",
-     .help = "ratings in all, at most users times items",
+     .help = "ratings in all, at most users times items [20000, or all]",
      .min = 1,
      .max = 281474976710656,
      .offset = offsetof(struct ratings_values, ratings)},

@@ -1,10 +1,12 @@
 /* cmd_gen_corpus.c - `shoal gen corpus|regression`: made-up documents with planted topics, and rows
- * for regression with planted coefficients. --truth keeps what was planted. */
+ * for regression with planted coefficients. --truth keeps what was planted.
+ * Tests: tests/cli/transcripts/gen_corpus.txt. */
 #include "cli/gen_make.h"
 
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/opt.h"
+#include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -251,11 +253,24 @@ const struct cli_command cli_cmd_gen_corpus = {
 /* ---- gen regression ---- */
 
 struct regression_values {
-    uint64_t rows, columns, nonzeros, block, truly, seed, threads;
+    uint64_t rows, columns, nonzeros, block, seed, threads;
+    const char *truly;
     double density, correlation, noise;
     bool dense;
     const char *truth, *output;
 };
+
+/* --true, of which 0 is a number like others. */
+static shoal_status parse_true(const struct regression_values *v, uint64_t *out, shoal_err *err)
+{
+    *out = cli_gen_usual(0, 20, v->columns);
+    if (v->truly == NULL)
+        return SHOAL_OK;
+    if (!base_parse_u64(v->truly, strlen(v->truly), out) || *out > DATA_SVM_INDEX_MAX)
+        return base_err(err, SHOAL_E_INVAL, "bad value for 'true': expected 0 to %u, found '%.40s'",
+                        DATA_SVM_INDEX_MAX, v->truly);
+    return SHOAL_OK;
+}
 
 static shoal_status put_coefficients(const void *gen, const struct data_sink *sink, shoal_err *err)
 {
@@ -270,20 +285,23 @@ static shoal_status write_regression(struct cli_context *cx, const void *values,
     struct data_gen_regression_opts opts = {
         .rows = v->rows,
         .columns = (uint32_t)v->columns,
-        .density = v->density,
+        .density = v->dense         ? 1
+                   : v->density > 0 ? v->density
+                                    : 0.05,
         .correlation = v->correlation,
         .block = (uint32_t)v->block,
-        .truly = (uint32_t)v->truly,
         .noise = v->noise,
         .seed = v->seed,
     };
     struct data_gen_regression *gen = NULL;
+    uint64_t truly = 0;
+    shoal_status st = parse_true(v, &truly, err);
 
-    if (v->dense)
-        opts.density = 1;
-    else if (v->nonzeros > 0)
+    opts.truly = (uint32_t)truly;
+    if (v->nonzeros > 0)
         opts.density = (double)v->nonzeros / (double)v->rows;
-    shoal_status st = data_gen_regression_new(env_alloc(cx->env), &opts, &gen, err);
+    if (st == SHOAL_OK)
+        st = data_gen_regression_new(env_alloc(cx->env), &opts, &gen, err);
     if (st == SHOAL_OK)
         st = data_gen_regression_write(cx->env, gen, run, sink, out_entries, err);
     if (st == SHOAL_OK && v->truth != NULL)
@@ -302,8 +320,11 @@ static int run_regression(struct cli_context *cx, const void *values, const char
     shoal_err err = SHOAL_ERR_INIT;
 
     (void)args, (void)arg_count;
-    if (v->dense && v->nonzeros > 0)
-        return cli_usage(cx, "--dense and --nonzeros contradict each other");
+    if (v->dense && (v->nonzeros > 0 || v->density > 0))
+        return cli_usage(cx, "--dense and --%s contradict each other",
+                         v->nonzeros > 0 ? "nonzeros" : "density");
+    if (v->nonzeros > 0 && v->density > 0)
+        return cli_usage(cx, "--nonzeros and --density contradict each other");
     if (v->nonzeros > v->rows)
         return cli_usage(cx, "a column has at most as many values as there are rows");
     shoal_status st = check_truth(cx, v->truth, v->output, &err);
@@ -342,8 +363,7 @@ static const struct base_opt regression_rows[] = {
     {.name = "density",
      .type = BASE_OPT_F64,
      .meta = "X",
-     .fallback = "0.05",
-     .help = "share of values that are not 0",
+     .help = "share of values that are not 0 [0.05]",
      .min = 1e-9,
      .max = 1,
      .offset = offsetof(struct regression_values, density)},
@@ -375,11 +395,9 @@ static const struct base_opt regression_rows[] = {
      .max = DATA_SVM_INDEX_MAX,
      .offset = offsetof(struct regression_values, block)},
     {.name = "true",
-     .type = BASE_OPT_U64,
+     .type = BASE_OPT_STR,
      .meta = "T",
-     .fallback = "20",
-     .help = "columns that have a coefficient",
-     .max = DATA_SVM_INDEX_MAX,
+     .help = "columns that have a coefficient [20, or the columns there are]",
      .offset = offsetof(struct regression_values, truly)},
     {.name = "noise",
      .type = BASE_OPT_F64,

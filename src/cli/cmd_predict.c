@@ -1,8 +1,10 @@
-/* cmd_predict.c - `shoal predict MODEL DATA` and `shoal eval MODEL DATA`: a model at work. */
+/* cmd_predict.c - `shoal predict MODEL DATA` and `shoal eval MODEL DATA`: a model at work.
+ * Tests: tests/cli/test_train_*.py, tests/cli/transcripts/lda_words.txt. */
 #include "cli/cli.h"
 
 #include "base/err.h"
 #include "base/event.h"
+#include "base/text.h"
 #include "cli/apps.h"
 #include "cli/memory.h"
 #include "cli/output.h"
@@ -84,6 +86,31 @@ static shoal_status score(const struct cli_context *cx, const struct values *v,
     return st;
 }
 
+/* Lines that say nothing: of documents of another form than the model's nearly all are. */
+static void warn_of_unknown(const struct cli_context *cx, const char *data, const struct sink *sink)
+{
+    double all = 0, unknown = 0;
+    char text[32], other[32];
+
+    for (size_t i = 0; i < sink->count; i++) {
+        if (strcmp(sink->name[i], "documents") == 0)
+            all = sink->value[i];
+        if (strcmp(sink->name[i], "unknown_documents") == 0)
+            unknown = sink->value[i];
+    }
+    if (unknown > 0 && unknown == all)
+        base_log(
+            &cx->log, BASE_LOG_WARN,
+            "no document of '%s' has a word that the model knows: is it the kind of data that the "
+            "model was trained on?",
+            data);
+    else if (unknown > 0)
+        base_log(&cx->log, BASE_LOG_WARN,
+                 "%s of %s documents without a word that the model knows: '-'",
+                 base_format_count((uint64_t)unknown, text, sizeof text),
+                 base_format_count((uint64_t)all, other, sizeof other));
+}
+
 static int run_predict(struct cli_context *cx, const void *values, const char *const *args,
                        size_t arg_count)
 {
@@ -103,6 +130,8 @@ static int run_predict(struct cli_context *cx, const void *values, const char *c
         env_discard(sink.out);
     if (st == SHOAL_E_IO && strcmp(v->output, "-") == 0 && cli_output_unread(cx->out))
         return 1;
+    if (st == SHOAL_OK)
+        warn_of_unknown(cx, args[1], &sink);
     return st == SHOAL_OK ? 0 : cli_fail(cx, st, &err);
 }
 
@@ -111,7 +140,7 @@ static const char *format_metric(double value, char *text, size_t size)
 {
     bool whole = value == floor(value) && fabs(value) < 1e15;
 
-    snprintf(text, size, whole ? "%.0f" : "%.6g", value);
+    snprintf(text, size, isnan(value) ? "unknown" : whole ? "%.0f" : "%.6g", value);
     return text;
 }
 
@@ -169,6 +198,9 @@ const struct cli_command cli_cmd_eval = {
     .name = "eval",
     .usage = "[options] MODEL DATA",
     .summary = "Say how well a model predicts what is known of DATA.",
+    .description =
+        "A line for each measure. What nothing in DATA tells, such as the accuracy where the model "
+        "has seen no label of it, is 'unknown', and null with --json.",
     .example = "eval model.shoal test.svm",
     .opts = eval_rows,
     .opt_count = sizeof eval_rows / sizeof eval_rows[0],

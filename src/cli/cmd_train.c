@@ -1,4 +1,5 @@
-/* cmd_train.c - `shoal train APP DATA`: trains a model on worker processes of this machine. */
+/* cmd_train.c - `shoal train APP DATA`: trains a model on worker processes of this machine.
+ * Tests: tests/cli/test_train*.py, tests/cli/transcripts/train.txt. */
 #include "cli/cli.h"
 
 #include "base/err.h"
@@ -10,21 +11,17 @@
 #include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/repeat.h"
+#include "cli/train_folder.h"
 #include "cli/train_page.h"
 #include "cli/train_show.h"
 #include "data/corpus.h"
 #include "env/spill.h"
-#include "train/checkpoint.h"
 #include "train/options.h"
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,7 +33,7 @@ struct values {
     uint64_t workers, threads, seed;
     const char *staleness, *out, *name, *listen;
     const char *checkpoint, *spill, *report;
-    double every_s;
+    double every_s, patience_s;
     bool resume, tls;
     struct base_opt_list set;
 };
@@ -106,6 +103,14 @@ static const struct base_opt rows[] = {
      .type = BASE_OPT_FLAG,
      .help = "encrypt what passes between this process and its workers (TLS 1.3)",
      .offset = offsetof(struct values, tls)},
+    {.name = "patience",
+     .type = BASE_OPT_DURATION,
+     .meta = "TIME",
+     .fallback = "2m",
+     .min = 2,
+     .max = 86400,
+     .help = "how long workers of other machines wait for this process while it is silent",
+     .offset = offsetof(struct values, patience_s)},
     {.name = "checkpoint",
      .type = BASE_OPT_STR,
      .meta = "DIR",
@@ -147,15 +152,22 @@ static shoal_status join_settings(const struct values *v, struct base_buf *out, 
     return base_buf_status(out) == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "reading options");
 }
 
-/* A mistake in them is told before anything is made or read. */
+/* A mistake in them is told before anything is made or read. They become the one text for what they say:
+ * it is kept in the model, which the order of options shall not change. */
 static shoal_status check_settings(const struct cli_context *cx, const shoal_app *app,
-                                   const char *word, const char *settings, shoal_err *err)
+                                   const char *word, struct base_buf *settings, shoal_err *err)
 {
-    const struct base_alloc *alloc = env_alloc(cx->env);
-    void *options = NULL;
-    shoal_status st = train_options_new(alloc, app, settings, &options, err);
+    struct base_buf text;
+    shoal_status st;
 
-    train_options_free(alloc, options);
+    base_buf_init(&text, settings->alloc, settings->size_max);
+    st = train_options_text(env_alloc(cx->env), app, settings->data, &text, err);
+    if (st == SHOAL_OK) {
+        base_buf_fini(settings);
+        *settings = text;
+    } else {
+        base_buf_fini(&text);
+    }
     if (st == SHOAL_E_INVAL && err->hint[0] == 0)
         base_err_hint(err, "'shoal app show %s' shows what it takes", word);
     return st;
@@ -320,55 +332,7 @@ static shoal_status claim(const struct cli_context *cx, struct train_job_opts *o
     return SHOAL_OK;
 }
 
-/* ---- the folder of checkpoints ---- */
-
-/* What a driver that was killed while it wrote has left. Nobody else writes there: it is locked. */
-static void remove_temporary(int folder)
-{
-    static const char START[] = ".shoal-";
-    int fd = dup(folder);
-    DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
-
-    if (names == NULL) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    for (const struct dirent *entry; (entry = readdir(names)) != NULL;)
-        if (strncmp(entry->d_name, START, sizeof START - 1) == 0)
-            (void)unlinkat(folder, entry->d_name, 0);
-    closedir(names);
-}
-
-/* Makes the folder if need be and locks it: two jobs would write over each other's files. */
-static shoal_status open_folder(const char *path, int *out_folder, shoal_err *err)
-{
-    char why[128];
-    int fd = -1;
-
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
-        base_err(err, SHOAL_E_IO, "cannot keep checkpoints in '%s': %s", path,
-                 cli_output_reason(errno, why, sizeof why));
-        if (fd >= 0)
-            close(fd);
-        return SHOAL_E_IO;
-    }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        close(fd);
-        return base_err(err, SHOAL_E_EXISTS, "a job that runs keeps its checkpoints in '%s'", path);
-    }
-    remove_temporary(fd);
-    *out_folder = fd;
-    return SHOAL_OK;
-}
-
-static void remove_checkpoints(int folder)
-{
-    for (uint32_t i = 0; train_shelf_file(i) != NULL; i++)
-        (void)unlinkat(folder, train_shelf_file(i), 0);
-}
+/* ---- from beginning to end ---- */
 
 /* Words about checkpoints come while the line is drawn. */
 struct talk {
@@ -384,8 +348,6 @@ static void say(void *ctx, enum base_log_level level, const char *text)
     base_log(&talk->cx->log, level, "%s", text);
 }
 
-/* ---- from beginning to end ---- */
-
 static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
                           struct cli_trained *trained, shoal_err *err)
 {
@@ -398,7 +360,7 @@ static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
     shoal_status st = SHOAL_OK;
 
     if (opts->checkpoint.dir != NULL)
-        st = open_folder(opts->checkpoint.dir, &folder, err);
+        st = cli_train_folder_open(opts->checkpoint.dir, &folder, err);
     if (st == SHOAL_OK)
         st = claim(cx, opts, &ours, err);
     if (st != SHOAL_OK)
@@ -418,8 +380,8 @@ static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
                  base_format_count(line.stats.clocks, clocks, sizeof clocks));
         base_err_hint(err, "%s", why.hint);
     }
-    if (st == SHOAL_OK && folder >= 0)
-        remove_checkpoints(folder);
+    if (st == SHOAL_OK && folder >= 0 && trained->result.model_status == SHOAL_OK)
+        cli_train_folder_empty(folder);
     trained->cpu_s = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);
     opts->checkpoint.log = NULL;
     opts->ctx = NULL;
@@ -436,11 +398,13 @@ static shoal_status write_page(const struct cli_context *cx, const struct values
 {
     const struct base_alloc *alloc = env_alloc(cx->env);
     struct base_buf page, command;
+    struct values again = *v;
     shoal_status st;
 
+    again.resume = false; /* from the beginning: what it went on from is no more */
     base_buf_init(&page, alloc, CLI_TRAIN_PAGE_MAX);
     base_buf_init(&command, alloc, SETTINGS_MAX);
-    cli_repeat_command(cx->command, v, args, 2, &command);
+    cli_repeat_command(cx->command, &again, args, 2, &command);
     st = base_buf_status(&command);
     if (st == SHOAL_E_LIMIT)
         base_err(err, st, "cannot write the page: a command of more than %d bytes", SETTINGS_MAX);
@@ -456,7 +420,20 @@ static shoal_status write_page(const struct cli_context *cx, const struct values
     return st;
 }
 
-/* What came of the job; a page that cannot be written any more does not take that away. */
+/* With --checkpoint the work is not lost: what is left to do can be done again. */
+static int fail_model(const struct cli_context *cx, const struct values *v,
+                      const struct cli_trained *trained)
+{
+    shoal_err err = trained->result.model_err;
+
+    if (v->checkpoint != NULL && (v->resume || trained->result.stats.checkpoints > 0))
+        base_err_hint(&err,
+                      "the checkpoint in '%s' is kept: mend that and run it again with --resume",
+                      v->checkpoint);
+    return cli_fail(cx, trained->result.model_status, &err);
+}
+
+/* What came of the job; a model or page that cannot be written any more does not take the rest away. */
 static int show(const struct cli_context *cx, const struct values *v, const char *const *args,
                 const struct train_job_opts *opts, struct cli_trained *trained)
 {
@@ -466,8 +443,12 @@ static int show(const struct cli_context *cx, const struct values *v, const char
     if (v->report != NULL)
         st = write_page(cx, v, args, opts, trained, &err);
     trained->report = st == SHOAL_OK ? v->report : NULL;
+    if (trained->result.model_status != SHOAL_OK)
+        trained->model = NULL;
     int rc = cli_train_print(cx, trained);
-    return st == SHOAL_OK ? rc : cli_fail(cx, st, &err);
+    if (st != SHOAL_OK)
+        rc = cli_fail(cx, st, &err);
+    return trained->result.model_status != SHOAL_OK ? fail_model(cx, v, trained) : rc;
 }
 
 static int run(struct cli_context *cx, const void *values, const char *const *args,
@@ -505,6 +486,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     opts.threads =
         v->threads > 0 ? (uint32_t)v->threads : (cores + opts.workers - 1) / opts.workers;
     opts.seed = v->seed;
+    opts.patience_ms = (uint32_t)(1000 * v->patience_s);
     opts.pid = getpid();
     opts.address = address;
     opts.model = v->out;
@@ -521,7 +503,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     opts.page = v->report != NULL ? &page : NULL;
     st = join_settings(v, &settings, &err);
     if (st == SHOAL_OK)
-        st = check_settings(cx, opts.app, args[0], settings.data, &err);
+        st = check_settings(cx, opts.app, args[0], &settings, &err);
     if (st == SHOAL_OK)
         st = parse_staleness(v, opts.app, &opts.staleness, &err);
     opts.settings = trained.settings = settings.data;

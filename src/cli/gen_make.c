@@ -78,6 +78,11 @@ int cli_gen_make(struct cli_context *cx, const struct cli_gen_task *task, uint64
     return cli_gen_finish(cx, st, &err);
 }
 
+uint64_t cli_gen_usual(uint64_t asked, uint64_t usual, uint64_t most)
+{
+    return asked > 0 ? asked : usual < most ? usual : most;
+}
+
 const char *cli_gen_count(uint64_t count, const char *what, char *buf, size_t size)
 {
     char number[32];

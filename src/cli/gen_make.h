@@ -24,6 +24,9 @@ int cli_gen_make(struct cli_context *cx, const struct cli_gen_task *task, uint64
 /* The exit status of work that ended so, once told; an interruption ends the process. */
 int cli_gen_finish(struct cli_context *cx, shoal_status st, const shoal_err *err);
 
+/* What was asked for; 0, which is not given: `usual`, or `most` where that is less. */
+uint64_t cli_gen_usual(uint64_t asked, uint64_t usual, uint64_t most);
+
 /* "1,000 rows" */
 const char *cli_gen_count(uint64_t count, const char *what, char *buf, size_t size);
 

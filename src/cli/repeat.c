@@ -1,20 +1,32 @@
-/* repeat.c - writes a command line from its values (see repeat.h). */
+/* repeat.c - writes a command line from its values (see repeat.h).
+ * Tests: tests/unit/cli/test_repeat.c. */
 #include "cli/repeat.h"
 
 #include <string.h>
 
 enum { VALUE_MAX = 1 << 16 };
 
-void cli_repeat_word(const char *word, struct base_buf *out)
+static void put_word(const char *word, char before, struct base_buf *out)
 {
     bool plain = word[0] != '\0' &&
                  strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                               "_-./,:=+@%") == strlen(word);
 
-    base_buf_puts(out, plain ? " " : " '");
+    base_buf_printf(out, plain ? "%c" : "%c'", before);
     for (const char *p = word; *p != '\0'; p++)
         base_buf_puts(out, *p == '\'' ? "'\\''" : (char[]){*p, '\0'});
     base_buf_puts(out, plain ? "" : "'");
+}
+
+void cli_repeat_word(const char *word, struct base_buf *out)
+{
+    put_word(word, ' ', out);
+}
+
+/* One that begins with a dash would be taken for the next option. */
+static void put_value(const char *value, struct base_buf *out)
+{
+    put_word(value, value[0] == '-' ? '=' : ' ', out);
 }
 
 static void put_list(const struct base_opt *row, const void *values, struct base_buf *out)
@@ -23,7 +35,7 @@ static void put_list(const struct base_opt *row, const void *values, struct base
 
     for (size_t i = 0; i < list->count; i++) {
         base_buf_printf(out, " --%s", row->name);
-        cli_repeat_word(list->items[i], out);
+        put_value(list->items[i], out);
     }
 }
 
@@ -40,25 +52,22 @@ static void put_option(const struct base_opt *row, const void *values, const voi
         return;
     base_buf_printf(out, " --%s", row->name);
     if (row->type != BASE_OPT_FLAG)
-        cli_repeat_word(mine->data, out);
+        put_value(mine->data, out);
 }
 
-void cli_repeat_command(const struct cli_command *command, const void *values,
-                        const char *const *args, size_t arg_count, struct base_buf *out)
+/* What would be taken for an option. */
+static bool looks_like_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0';
+}
+
+static void put_options(const struct cli_command *command, const void *values, const void *defaults,
+                        struct base_buf *out)
 {
     struct base_buf mine, usual;
-    void *defaults = base_calloc(out->alloc, 1, command->values_size);
 
     base_buf_init(&mine, out->alloc, VALUE_MAX);
     base_buf_init(&usual, out->alloc, VALUE_MAX);
-    if (defaults == NULL) {
-        out->status = SHOAL_E_NOMEM;
-        return;
-    }
-    base_opt_defaults(command->opts, command->opt_count, defaults);
-    base_buf_printf(out, "shoal %s", command->name);
-    for (size_t i = 0; i < arg_count; i++)
-        cli_repeat_word(args[i], out);
     for (size_t i = 0; i < command->opt_count; i++) {
         if (command->opts[i].type == BASE_OPT_LIST)
             put_list(&command->opts[i], values, out);
@@ -67,5 +76,29 @@ void cli_repeat_command(const struct cli_command *command, const void *values,
     }
     base_buf_fini(&mine);
     base_buf_fini(&usual);
+}
+
+void cli_repeat_command(const struct cli_command *command, const void *values,
+                        const char *const *args, size_t arg_count, struct base_buf *out)
+{
+    void *defaults = base_calloc(out->alloc, 1, command->values_size);
+    bool last = false; /* arguments, after all options */
+
+    if (defaults == NULL) {
+        out->status = SHOAL_E_NOMEM;
+        return;
+    }
+    for (size_t i = 0; i < arg_count; i++)
+        last = last || looks_like_option(args[i]);
+    base_opt_defaults(command->opts, command->opt_count, defaults);
+    base_buf_printf(out, "shoal %s", command->name);
+    if (last) {
+        put_options(command, values, defaults, out);
+        base_buf_puts(out, " --");
+    }
+    for (size_t i = 0; i < arg_count; i++)
+        cli_repeat_word(args[i], out);
+    if (!last)
+        put_options(command, values, defaults, out);
     base_free(out->alloc, defaults);
 }

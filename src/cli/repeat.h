@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 
 /* "shoal sim jobs.csv --cluster 6x4:t4": the arguments, then every option that is not at its
- * default, quoted as a shell would read them back. The first failure stays in `out`. */
+ * default, quoted as a shell would read them back. Where an argument looks like an option the options come
+ * first, then "--". The first failure stays in `out`. */
 void cli_repeat_command(const struct cli_command *command, const void *values,
                         const char *const *args, size_t arg_count, struct base_buf *out);
 

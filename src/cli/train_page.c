@@ -1,6 +1,7 @@
 /* train_page.c - see train_page.h.
  *
- * A paragraph in words, numbers, the value over time (and workers, where they changed), the
+ * A paragraph in words, numbers, the value over time (and what was measured
+ * on data held out, and workers, where they changed), the
  * application's sections, settings, the command. Nothing here grows with the job: the trail has a
  * maximum of points, settings of rows, the application's part of bytes. Tests:
  * tests/unit/cli/test_train_page.c, tests/cli/test_train_report.py. */
@@ -147,74 +148,115 @@ static double seconds_of(const struct train_job_result *r, uint64_t at_ns)
     return at_ns > r->begun_ns ? fmin((double)(at_ns - r->begun_ns) * 1e-9, r->seconds) : 0;
 }
 
-/* Points that are drawn: finite ones, of a long trail some evenly apart with the first and the last. */
-static size_t fill_values(const struct train_job_result *r, struct page_line *line, double *lo,
-                          double *hi)
+/* What is drawn over time: the objective, or what was measured on data held out. */
+struct series {
+    const char *id, *name;
+    bool held_out;
+    uint64_t all; /* that there were */
+};
+
+static double value_at(const struct train_job_result *r, const struct series *s, size_t i)
 {
+    return s->held_out ? r->trail.value[i].held_out : r->trail.value[i].value;
+}
+
+static size_t count_finite(const struct train_job_result *r, const struct series *s)
+{
+    size_t finite = 0;
+
+    for (size_t i = 0; i < r->trail.count; i++)
+        finite += isfinite(value_at(r, s, i)) ? 1 : 0;
+    return finite;
+}
+
+/* Points that are drawn, as places in the trail: finite ones, of a long trail some evenly apart with the
+ * first and the last. */
+static void fill_values(const struct train_job_result *r, const struct series *s,
+                        struct page_line *line, double *lo, double *hi)
+{
+    size_t finite = count_finite(r, s), at = 0;
+    size_t drawn = finite < DRAWN_MAX ? finite : DRAWN_MAX;
     *lo = INFINITY;
     *hi = -INFINITY;
-    size_t count = r->trail.count, drawn = count < DRAWN_MAX ? count : DRAWN_MAX;
-    for (size_t n = 0; n < drawn; n++) {
-        size_t i = count > DRAWN_MAX ? n * (count - 1) / (DRAWN_MAX - 1) : n;
-        double value = r->trail.value[i].value;
+    for (size_t i = 0; i < r->trail.count && line->count < drawn; i++) {
+        double value = value_at(r, s, i);
         if (!isfinite(value))
+            continue;
+        size_t next = finite > DRAWN_MAX ? line->count * (finite - 1) / (DRAWN_MAX - 1) : at;
+        if (at++ != next)
             continue;
         line->x[line->count] = (float)(seconds_of(r, r->trail.value[i].at_ns) / r->seconds);
         line->y[line->count++] = (float)i;
         *lo = fmin(*lo, value);
         *hi = fmax(*hi, value);
     }
-    return line->count;
 }
 
 static void value_table(struct base_buf *out, const struct train_job_result *r,
-                        const struct page_line *line, const char *objective)
+                        const struct series *s, const struct page_line *line)
 {
     char text[3][64];
 
     page_details_open(out);
     base_buf_puts(out, "<thead><tr><th scope=\"col\">After</th><th scope=\"col\" "
                        "class=\"r\">clock</th><th scope=\"col\" class=\"r\">");
-    page_name(out, objective, PAGE_NAME_CHARS);
+    page_name(out, s->name, PAGE_NAME_CHARS);
     base_buf_puts(out, "</th></tr></thead><tbody>");
     size_t rows = line->count < PAGE_TABLE_ROWS ? line->count : PAGE_TABLE_ROWS;
     for (size_t row = 0; row < rows; row++) {
         size_t at = rows > 1 ? row * (line->count - 1) / (rows - 1) : 0;
         const struct train_trail_value *v = &r->trail.value[(size_t)line->y[at]];
-        base_buf_printf(out, "<tr><td>%s</td><td class=\"r\">%s</td><td class=\"r\">%s</td></tr>\n",
-                        page_duration(seconds_of(r, v->at_ns), text[0], sizeof text[0]),
-                        base_format_count(v->clock, text[1], sizeof text[1]),
-                        page_value(v->value, VALUE_DIGITS, text[2], sizeof text[2]));
+        base_buf_printf(
+            out, "<tr><td>%s</td><td class=\"r\">%s</td><td class=\"r\">%s</td></tr>\n",
+            page_duration(seconds_of(r, v->at_ns), text[0], sizeof text[0]),
+            base_format_count(v->clock, text[1], sizeof text[1]),
+            page_value(value_at(r, s, (size_t)line->y[at]), VALUE_DIGITS, text[2], sizeof text[2]));
     }
     base_buf_puts(out, "</tbody>");
     page_details_close(out);
+    if (rows < s->all)
+        base_buf_printf(out,
+                        "<p class=\"dim small\">The table has %zu of %s values, from the first to "
+                        "the last.</p>\n",
+                        rows, base_format_count(s->all, text[0], sizeof text[0]));
 }
 
-static void put_value_chart(struct base_buf *out, const struct cli_train_page *p)
+/* A line has two points. */
+static bool is_drawn(const struct train_job_result *r, const struct series *s)
+{
+    return s->name != NULL && r->seconds > 0 && count_finite(r, s) >= 2;
+}
+
+static void put_value_chart(struct base_buf *out, const struct cli_train_page *p, struct series *s)
 {
     const struct train_job_result *r = &p->trained->result;
-    const char *objective = p->trained->app->objective;
-    struct page_line line = {.name = objective}, table;
+    struct page_line line = {.name = s->name}, table;
     struct page_chart chart = {.height = PLOT_PX, .lines = &line, .line_count = 1, .mark = -1};
     char text[2][64];
     double lo, hi;
 
-    if (!(r->seconds > 0) || fill_values(r, &line, &lo, &hi) < 2)
+    if (!is_drawn(r, s))
         return;
+    fill_values(r, s, &line, &lo, &hi);
+    s->all = s->held_out ? count_finite(r, s) : r->trail.seen;
     table = line;
-    double first = r->trail.value[(size_t)line.y[0]].value;
-    double last = r->trail.value[(size_t)line.y[line.count - 1]].value;
+    double first = value_at(r, s, (size_t)line.y[0]);
+    double last = value_at(r, s, (size_t)line.y[line.count - 1]);
     page_axis_range(&chart.y, &lo, &hi);
     for (size_t i = 0; i < line.count; i++)
-        line.y[i] = (float)((r->trail.value[(size_t)table.y[i]].value - lo) / (hi - lo));
+        line.y[i] = (float)((value_at(r, s, (size_t)table.y[i]) - lo) / (hi - lo));
     page_axis_time(&chart.x, r->seconds);
-    base_buf_puts(out, "<section class=\"panel\" aria-labelledby=\"h-value\"><div class=\"head\">"
-                       "<h2 id=\"h-value\">");
-    page_name(out, objective, PAGE_NAME_CHARS);
-    base_buf_puts(out, "</h2><span class=\"dim small\">over time; less is better</span></div>\n"
-                       "<div class=\"plot\">");
+    base_buf_printf(out,
+                    "<section class=\"panel\" aria-labelledby=\"h-%s\"><div class=\"head\">"
+                    "<h2 id=\"h-%s\">",
+                    s->id, s->id);
+    page_name(out, s->name, PAGE_NAME_CHARS);
+    base_buf_printf(out,
+                    "</h2><span class=\"dim small\">%sover time; less is better</span></div>\n"
+                    "<div class=\"plot\">",
+                    s->held_out ? "on data held out, " : "");
     page_svg_open(out, PLOT_PX + PAGE_AXIS_PX);
-    page_name(out, objective, PAGE_NAME_CHARS);
+    page_name(out, s->name, PAGE_NAME_CHARS);
     base_buf_printf(out, " over time, from %s to %s",
                     page_value(first, VALUE_DIGITS, text[0], sizeof text[0]),
                     page_value(last, VALUE_DIGITS, text[1], sizeof text[1]));
@@ -222,7 +264,7 @@ static void put_value_chart(struct base_buf *out, const struct cli_train_page *p
     page_svg_chart(out, &chart);
     page_svg_close(out);
     base_buf_puts(out, "</div>");
-    value_table(out, r, &table, objective);
+    value_table(out, r, s, &table);
     page_panel_close(out);
 }
 
@@ -318,13 +360,17 @@ static void put_charts(struct base_buf *out, const struct cli_train_page *p)
 {
     bool crew = p->trained->result.seconds > 0 && crew_changed(&p->trained->result.trail);
 
+    struct series value = {.id = "value", .name = p->trained->app->objective},
+                  held = {.id = "held-out", .name = p->trained->app->held_out, .held_out = true};
+
+    bool many = crew || is_drawn(&p->trained->result, &held);
+
+    base_buf_puts(out, many ? "<div class=\"cols\">\n" : "");
+    put_value_chart(out, p, &value);
+    put_value_chart(out, p, &held);
     if (crew)
-        base_buf_puts(out, "<div class=\"cols\">\n");
-    put_value_chart(out, p);
-    if (crew) {
         put_crew_chart(out, p);
-        base_buf_puts(out, "</div>\n");
-    }
+    base_buf_puts(out, many ? "</div>\n" : "");
 }
 
 /* ---- settings and the end ---- */
@@ -360,6 +406,8 @@ static void put_setting(struct base_buf *out, const struct base_opt *row, const 
     base_opt_format(row, usual, scratch);
     snprintf(theirs, sizeof theirs, "%s", scratch->size > 0 ? scratch->data : "");
     bool chosen = strcmp(mine, theirs) != 0;
+    if (!chosen && row->fallback == NULL && row->type != BASE_OPT_FLAG)
+        mine[0] = 0; /* not set: its 0 is no value */
     base_buf_printf(out, "<tr><td class=\"%s\">", chosen ? "name" : "");
     page_name(out, row->name, PAGE_NAME_CHARS);
     base_buf_printf(out, "</td><td class=\"%s\">", chosen ? "best" : "");
@@ -410,7 +458,12 @@ static void put_repeat(struct base_buf *out, const struct cli_train_page *p)
     page_name(out, o->path, 200);
     page_fact_close(out);
     page_fact_open(out, "Model");
-    page_name(out, o->model != NULL ? o->model : "not kept", 200);
+    if (p->trained->result.model_status != SHOAL_OK) {
+        base_buf_puts(out, "not kept: ");
+        page_name(out, p->trained->result.model_err.message, 300);
+    } else {
+        page_name(out, o->model != NULL ? o->model : "not kept", 200);
+    }
     page_fact_close(out);
     page_fact_open(out, "Seed");
     base_buf_printf(out, "%" PRIu64, o->seed);

@@ -1,5 +1,6 @@
 /* train_page.h - the HTML page of a training job: how it went, what the application says it has learnt,
- * its settings, and how to repeat it. */
+ * its settings, and how to repeat it.
+ * Tests: tests/unit/cli/test_train_page.c, tests/cli/test_train_report.py. */
 #ifndef CLI_TRAIN_PAGE_H
 #define CLI_TRAIN_PAGE_H
 

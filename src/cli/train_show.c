@@ -102,6 +102,20 @@ double cli_train_left(double from, double now, double elapsed_s)
     return elapsed_s * (1 - now) / (now - from);
 }
 
+double cli_train_pace_left(struct cli_train_pace *pace, double progress, double elapsed_s)
+{
+    if (progress > pace->progress) {
+        pace->step = progress - pace->progress;
+        pace->progress = progress;
+        pace->at_s = elapsed_s;
+    }
+    double then = cli_train_left(pace->from, progress, pace->at_s),
+           next = cli_train_left(pace->from, progress + pace->step, elapsed_s);
+    if (!isfinite(then))
+        return cli_train_left(pace->from, progress, elapsed_s);
+    return fmax(then - (elapsed_s - pace->at_s), isfinite(next) ? next : 0);
+}
+
 /* ---- the line ---- */
 
 enum part { OBJECTIVE, RATE, WORKERS, STALE, LEFT, PARTS };
@@ -246,7 +260,7 @@ static void draw(struct cli_train_line *line, uint64_t now)
                                   trend_of(line, now),
                                   s->workers,
                                   cli_train_mean_staleness(s->stale, TRAIN_STALE_MAX),
-                                  cli_train_left(line->begun_progress, s->progress, elapsed_s),
+                                  cli_train_pace_left(&line->pace, s->progress, elapsed_s),
                                   line->app->held_out,
                                   s->held_out};
     struct base_buf out;
@@ -271,7 +285,8 @@ void cli_train_line_draw(struct cli_train_line *line, const struct train_master 
     if (line->begun_ns == 0) {
         line->begun_ns = line->shown_ns = now;
         line->told = line->stats.refused; /* by the run that this one goes on from */
-        line->begun_progress = isfinite(line->stats.progress) ? line->stats.progress : 0;
+        line->pace.from = isfinite(line->stats.progress) ? line->stats.progress : 0;
+        line->pace.progress = line->pace.from;
     }
     if (cli_term_erases(line->cx) ? line->stats.tasks > 0
                                   : now - line->shown_ns >= PLAIN_NS && !line->cx->json)
@@ -506,7 +521,7 @@ int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
         base_buf_puts(&out, "no model was kept; --out FILE keeps one\n");
     if (t->report != NULL)
         base_buf_printf(&out, "report: %s\n", t->report);
-    else if (t->app->report != NULL && cx->terminal)
+    else if (t->app->page != NULL && cx->terminal)
         base_buf_puts(&out, "add --report out.html for a page about it\n");
     rc = cli_print(cx, &out);
     base_buf_fini(&out);

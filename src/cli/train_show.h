@@ -1,16 +1,25 @@
-/* train_show.h - what `shoal train` shows: a line while it runs, words or JSON at the end. */
+/* train_show.h - what `shoal train` shows: a line while it runs, words or JSON at the end.
+ * Tests: tests/unit/cli/test_train_show.c. */
 #ifndef CLI_TRAIN_SHOW_H
 #define CLI_TRAIN_SHOW_H
 
 #include "cli/cli.h"
 #include "train/job.h"
 
+/* Progress that comes in steps: from one to the next the time left counts down, to what would be said if
+ * the next one, as large as the last, came now. */
+struct cli_train_pace {
+    double from;           /* where it began: not 0 after a resume */
+    double progress, step; /* now, and what the last step was */
+    double at_s;           /* when that came, since the beginning */
+};
+
 struct cli_train_line {
     const struct cli_context *cx;
     const shoal_app *app;
-    uint64_t begun_ns;     /* when tasks could run first; 0: not yet */
-    double begun_progress; /* then: not 0 after a resume */
-    double was_value;      /* a few seconds ago, for the arrow */
+    uint64_t begun_ns; /* when tasks could run first; 0: not yet */
+    struct cli_train_pace pace;
+    double was_value; /* a few seconds ago, for the arrow */
     uint64_t was_ns, shown_ns;
     struct train_stats stats; /* at the last look */
     uint64_t told, told_ns;   /* strangers that were told of, and when */
@@ -43,6 +52,8 @@ void cli_train_line_format(const struct cli_train_look *look, enum cli_train_bar
                            unsigned width, struct base_buf *out);
 /* Seconds until the end, as progress went from `from` to `now` in elapsed_s; NAN: too early. */
 double cli_train_left(double from, double now, double elapsed_s);
+/* The same where progress comes in steps. */
+double cli_train_pace_left(struct cli_train_pace *pace, double progress, double elapsed_s);
 
 /* Parts for other views. */
 void cli_train_put_bar(struct base_buf *out, double share, unsigned columns, bool ascii);

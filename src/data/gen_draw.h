@@ -2,7 +2,8 @@
  * piece of the data can be made on its own.
  *
  * Only whole numbers and IEEE basic operations are used, no libm (whose last bits differ between
- * versions and machines). Any thread; a stream belongs to one. */
+ * versions and machines). Any thread; a stream belongs to one.
+ * Tests: tests/unit/data/test_gen_draw.c. */
 #ifndef DATA_GEN_DRAW_H
 #define DATA_GEN_DRAW_H
 

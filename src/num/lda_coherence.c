@@ -146,8 +146,7 @@ static double npmi(double documents, double with_l, double with_m, double both)
 static struct num_lda_coherence mean_of(const struct tally *tally, uint32_t per_topic,
                                         uint32_t documents)
 {
-    struct num_lda_coherence sum = {0, 0};
-    uint32_t pairs = 0;
+    struct num_lda_coherence sum = {0, 0, 0};
 
     for (uint32_t l = 0; l < per_topic; l++) {
         for (uint32_t m = l + 1; m < per_topic; m++) {
@@ -155,11 +154,13 @@ static struct num_lda_coherence mean_of(const struct tally *tally, uint32_t per_
                 continue;
             sum.umass += log((tally->both[l][m] + 1.0) / tally->with[l]);
             sum.npmi += npmi(documents, tally->with[l], tally->with[m], tally->both[l][m]);
-            pairs++;
+            sum.pairs++;
         }
     }
-    if (pairs > 0)
-        sum = (struct num_lda_coherence){sum.umass / pairs, sum.npmi / pairs};
+    if (sum.pairs > 0) {
+        sum.umass /= sum.pairs;
+        sum.npmi /= sum.pairs;
+    }
     return sum;
 }
 

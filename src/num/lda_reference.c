@@ -231,8 +231,8 @@ static double both_of(const struct num_corpus *corpus, uint32_t a, uint32_t b)
 struct num_lda_coherence num_lda_exact_coherence(const struct num_corpus *corpus,
                                                  const uint32_t *word, uint32_t count_of)
 {
-    struct num_lda_coherence sum = {0, 0};
-    double documents = (double)corpus->documents, pairs = 0;
+    struct num_lda_coherence sum = {0, 0, 0};
+    double documents = (double)corpus->documents;
 
     for (uint32_t m = 0; m < count_of; m++) {
         for (uint32_t l = 0; l < m; l++) {
@@ -241,7 +241,7 @@ struct num_lda_coherence num_lda_exact_coherence(const struct num_corpus *corpus
             double both = both_of(corpus, word[l], word[m]);
             if (with_l == 0 || with_m == 0)
                 continue;
-            pairs++;
+            sum.pairs++;
             sum.umass += log((both + 1) / with_l);
             if (both == 0 || both == documents)
                 sum.npmi += both == 0 ? -1 : 1;
@@ -249,7 +249,9 @@ struct num_lda_coherence num_lda_exact_coherence(const struct num_corpus *corpus
                 sum.npmi += log(both * documents / (with_l * with_m)) / log(documents / both);
         }
     }
-    if (pairs > 0)
-        sum = (struct num_lda_coherence){sum.umass / pairs, sum.npmi / pairs};
+    if (sum.pairs > 0) {
+        sum.umass /= sum.pairs;
+        sum.npmi /= sum.pairs;
+    }
     return sum;
 }

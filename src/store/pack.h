@@ -48,6 +48,8 @@ SHOAL_MUST_USE shoal_status store_pack_create(shoal_env *env, const char *path, 
  * was, so a result may be ignored or used to stop early. */
 shoal_status store_pack_section(struct store_pack_out *out, const char *name, const void *bytes,
                                 size_t size);
+const shoal_err *store_pack_why(
+    const struct store_pack_out *out); /* of the failure, if there is one */
 shoal_status store_pack_begin(struct store_pack_out *out, const char *name);
 shoal_status store_pack_append(struct store_pack_out *out, const void *bytes, size_t size);
 shoal_status store_pack_end(struct store_pack_out *out);

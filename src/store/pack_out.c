@@ -214,6 +214,11 @@ shoal_status store_pack_fail(struct store_pack_out *out, const shoal_err *why)
     return out->status;
 }
 
+const shoal_err *store_pack_why(const struct store_pack_out *out)
+{
+    return &out->why;
+}
+
 uint64_t store_pack_written(const struct store_pack_out *out)
 {
     return out->payload_size + (out->in_section ? out->section_size : 0);

@@ -1,4 +1,5 @@
-/* answer.h - what a running job tells onlookers: `shoal jobs`, `top`, `scale`, `drain`. */
+/* answer.h - what a running job tells onlookers: `shoal jobs`, `top`, `scale`, `drain`.
+ * Tests: tests/cli/test_train.py. */
 #ifndef TRAIN_ANSWER_H
 #define TRAIN_ANSWER_H
 

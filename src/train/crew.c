@@ -18,7 +18,8 @@
 #include <math.h>
 #include <string.h>
 
-static const uint64_t RATE_NS = 500ull * 1000 * 1000; /* over which a rate is taken */
+static const uint64_t RATE_NS = 500ull * 1000 * 1000;        /* over which a rate is taken */
+static const uint64_t QUIET_NS = 10ull * 1000 * 1000 * 1000; /* without news of work */
 /* Load above the mean that is evened out: after workers came or went, at any time (a task's time is
  * noisy on a shared machine), while one works for less than BUSY of its time, waiting for the
  * others, and never, where what waits is dealt to whoever has room. */
@@ -318,9 +319,13 @@ void crew_listen(struct master_worker *w)
 
 /* ---- looking around ---- */
 
+/* From one look at which there was news to the next, at least RATE_NS. Without news for long the rate is
+ * none: halving it at each look would only make it smaller and smaller. */
 static void take_rate(struct train_master *m, uint64_t now)
 {
-    if (now - m->rate_ns < RATE_NS)
+    if (m->stats.units == m->rate_units && now - m->rate_ns >= QUIET_NS)
+        m->stats.units_per_s = 0;
+    if (m->stats.units == m->rate_units || now - m->rate_ns < RATE_NS)
         return;
     double rate = (double)(m->stats.units - m->rate_units) / ((double)(now - m->rate_ns) * 1e-9);
     m->stats.units_per_s = m->stats.units_per_s > 0 ? 0.5 * (m->stats.units_per_s + rate) : rate;

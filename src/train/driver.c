@@ -1,4 +1,5 @@
-/* driver.c - the application's hand on its job: thin calls into box and master. */
+/* driver.c - the application's hand on its job: thin calls into box and master.
+ * Tests: tests/unit/train/test_master*.c, test_dispatch.c, test_driver_page.c. */
 #include "base/err.h"
 #include "train/master_parts.h"
 #include <math.h>
@@ -175,6 +176,7 @@ void shoal_driver_report(shoal_driver *driver, double value, double progress, ui
 void shoal_driver_report_held_out(shoal_driver *driver, double value)
 {
     driver->master->stats.held_out = value;
+    train_trail_held_out(&driver->master->trail, value);
 }
 
 void shoal_driver_keep(shoal_driver *driver, void *memory, void (*drop)(void *memory))

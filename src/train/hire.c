@@ -193,7 +193,8 @@ static shoal_status set_up(struct master_worker *w)
                                 .staleness = m->opts.staleness,
                                 .home = w->home,
                                 .text_size = (uint32_t)text_size,
-                                .layout_size = (uint32_t)(text.size - text_size)};
+                                .layout_size = (uint32_t)(text.size - text_size),
+                                .patience_ms = m->opts.patience_ms};
     st = base_buf_status(&text);
     if (st == SHOAL_OK)
         st = wire_peer_send2(w->peer, TRAIN_SETUP, &setup, sizeof setup, text.data, text.size);

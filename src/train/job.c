@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const uint64_t STOP_NS = 50ull * 1000 * 1000; /* between looks for a reason to leave */
-static const uint64_t HOME_DEAD_MS = 3600ull * 1000, HOME_HELLO_MS = 120ull * 1000;
+static const uint64_t HOME_DEAD_MS = 3600ull * 1000, HELLO_MS = 120ull * 1000;
 
 struct job {
     const struct train_job_opts *opts;
@@ -67,7 +67,7 @@ static shoal_status save_model(shoal_env *env, struct job *job, shoal_err *err)
     return train_model_commit(model, err);
 }
 
-/* The work is done and saved: that it cannot be told of is said in its place. */
+/* The work is done: that it cannot be told of is said in its place. */
 static void tell(const struct job *job)
 {
     shoal_err err = {0};
@@ -76,12 +76,12 @@ static void tell(const struct job *job)
         base_buf_printf(job->opts->said, "what was learnt cannot be told: %s\n", err.message);
 }
 
-static void report(const struct job *job)
+static void make_page(const struct job *job)
 {
     struct base_buf *page = job->opts->page;
     shoal_err err = {0};
 
-    if (train_master_report(job->master, page, &err) == SHOAL_OK)
+    if (train_master_page(job->master, page, &err) == SHOAL_OK)
         return;
     base_buf_clear(page);
     base_buf_puts(page, "<section class=\"panel\"><p>What was learnt cannot be shown: ");
@@ -155,6 +155,7 @@ shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
                                        .program = opts->program,
                                        .key = &key,
                                        .wire = &wire,
+                                       .patience_ms = opts->patience_ms,
                                        .segment_size = opts->memory_max,
                                        .balance_ms = 100,
                                        .checkpoint = opts->checkpoint,
@@ -172,11 +173,11 @@ shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
     if (st == SHOAL_OK)
         st = run_loop(&job, &result, err);
     if (st == SHOAL_OK && opts->model != NULL)
-        st = save_model(env, &job, err);
+        result.model_status = save_model(env, &job, &result.model_err);
     if (st == SHOAL_OK && opts->said != NULL)
         tell(&job);
     if (st == SHOAL_OK && opts->page != NULL)
-        report(&job);
+        make_page(&job);
     train_master_free(job.master);
     env_loop_free(job.loop);
     if (st == SHOAL_OK)
@@ -229,15 +230,15 @@ static void look_for_stop(void *ctx)
 }
 
 /* A driver on this machine is patiently waited for: when it ends its connection does, too, and when it is
- * silent it counts, writes, or was stopped for a while. */
+ * silent it counts, writes, or was stopped for a while. One elsewhere may do so when it is asked, too, and
+ * says later how patient to be. */
 static struct wire_opts wire_to(const struct train_work_opts *opts)
 {
     struct wire_opts wire = WIRE_OPTS_INIT;
 
-    if (opts->segment >= 0) {
+    wire.hello_ms = HELLO_MS;
+    if (opts->segment >= 0)
         wire.dead_ms = HOME_DEAD_MS;
-        wire.hello_ms = HOME_HELLO_MS;
-    }
     return wire;
 }
 

@@ -1,7 +1,8 @@
 /* job.h - a training job of this machine, from data to model.
  *
  * train_job_run makes the key, the loop and the master, lists the job for onlookers, runs it to its
- * end and writes the model. Real env only. The calling thread is the driver's. */
+ * end and writes the model. Real env only. The calling thread is the driver's.
+ * Tests: tests/unit/train/test_job.c, tests/cli/test_train*.py. */
 #ifndef TRAIN_JOB_H
 #define TRAIN_JOB_H
 
@@ -14,6 +15,7 @@ struct train_job_opts {
     uint32_t workers, threads, staleness;
     uint32_t inside; /* threads of a worker in this very process; 0: none */
     uint64_t seed;
+    uint32_t patience_ms;       /* see train_master_opts */
     const char *address;        /* "127.0.0.1:0" */
     const char *const *program; /* what workers run; NULL: this program */
     const char *model;          /* file for the model; NULL: none */
@@ -32,16 +34,20 @@ struct train_job_opts {
 #define TRAIN_JOB_OPTS_INIT                                                              \
     {                                                                                    \
         .settings = "", .workers = 1, .threads = 1, .seed = 1, .address = "127.0.0.1:0", \
-        .memory_max = (size_t)1 << 38, .tick_ms = 100                                    \
+        .memory_max = (size_t)1 << 38, .tick_ms = 100, .patience_ms = 120000             \
     }
 
 struct train_job_result {
     struct train_stats stats;
     double seconds;      /* from start to the last task, without reading data */
     double load_seconds; /* reading data, planning */
+    shoal_status
+        model_status; /* SHOAL_OK: the model is written, or none was wanted; else the rest holds */
+    shoal_err model_err; /* why it is not */
     struct train_trail trail;
     uint64_t begun_ns; /* when `seconds` began, in the trail's time */
 };
+/* A model that cannot be written is no failure of the job: see model_status. */
 SHOAL_MUST_USE shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
                                           struct train_job_result *out, shoal_err *err);
 

@@ -480,12 +480,12 @@ shoal_status train_master_tell(struct train_master *m, struct base_buf *out, sho
     return st;
 }
 
-shoal_status train_master_report(struct train_master *m, struct base_buf *out, shoal_err *err)
+shoal_status train_master_page(struct train_master *m, struct base_buf *out, shoal_err *err)
 {
-    if (m->opts.app->report == NULL)
+    if (m->opts.app->page == NULL)
         return SHOAL_OK;
     m->driver.page = out;
-    shoal_status st = m->opts.app->report(&m->driver, err);
+    shoal_status st = m->opts.app->page(&m->driver, err);
     m->driver.page = NULL;
     return st;
 }

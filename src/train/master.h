@@ -40,6 +40,9 @@ struct train_master_opts {
     const char *const *program; /* what workers run, NULL-ended; NULL: this program */
     const struct wire_key *key;
     const struct wire_opts *wire;
+    uint32_t
+        patience_ms; /* of workers elsewhere with a driver that counts, writes or was stopped, and
+                             is silent meanwhile; 0: what they have themselves */
     size_t segment_size; /* address space for the box */
     uint64_t balance_ms; /* looks at the spread of work so often; 0: never */
     struct train_checkpoint_opts checkpoint;
@@ -71,8 +74,8 @@ shoal_driver *train_master_driver(struct train_master *master);
 SHOAL_MUST_USE shoal_status train_master_tell(struct train_master *master, struct base_buf *out,
                                               shoal_err *err);
 /* The same for its part of a page, HTML, of at most SHOAL_PAGE_MAX bytes. */
-SHOAL_MUST_USE shoal_status train_master_report(struct train_master *master, struct base_buf *out,
-                                                shoal_err *err);
+SHOAL_MUST_USE shoal_status train_master_page(struct train_master *master, struct base_buf *out,
+                                              shoal_err *err);
 struct train_box *train_master_box(struct train_master *master);
 
 struct train_stats {

@@ -93,7 +93,7 @@ struct shoal_driver {
     bool planned;          /* plan is over */
     bool staleness_open;   /* plan may set it */
     struct base_buf *said; /* lines of `tell`; NULL: nobody listens */
-    struct base_buf *page; /* of `report`, at most SHOAL_PAGE_MAX; NULL: nobody asked */
+    struct base_buf *page; /* of the hook `page`, at most SHOAL_PAGE_MAX; NULL: nobody asked */
     void *kept;            /* by the application; NULL: nothing */
     void (*drop)(void *kept);
 };

@@ -59,9 +59,10 @@ shoal_status shoal_model_put(shoal_model *model, const char *part, const void *b
 {
     if (model->out == NULL)
         return base_err(err, SHOAL_E_INVAL, "a model that is read cannot be written");
-    if (store_pack_section(model->out, part, bytes, size) != SHOAL_OK)
-        return base_err(err, SHOAL_E_IO, "cannot write part '%s' of the model", part);
-    return SHOAL_OK;
+    shoal_status st = store_pack_section(model->out, part, bytes, size);
+    if (st != SHOAL_OK && err != NULL)
+        *err = *store_pack_why(model->out);
+    return st;
 }
 
 shoal_status shoal_model_open(shoal_env *env, const char *path, shoal_model **out_model,

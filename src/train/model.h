@@ -1,7 +1,8 @@
 /* model.h - model files: what training leaves, and its use on data.
  *
  * A model is a pack of kind "model": facts (the application and its settings) and the parts that the
- * application put. Owner thread only. */
+ * application put. Owner thread only.
+ * Tests: tests/unit/app/test_mf_model.c, tests/cli/test_train*.py. */
 #ifndef TRAIN_MODEL_H
 #define TRAIN_MODEL_H
 

@@ -103,6 +103,45 @@ shoal_status train_options_compare(const struct base_alloc *alloc, const shoal_a
     return st;
 }
 
+/* Of a string, an empty one is not one that is unset. */
+static bool is_set(const struct base_opt *row, const void *values)
+{
+    return row->type != BASE_OPT_STR ||
+           *(const char *const *)(const void *)((const char *)values + row->offset) != NULL;
+}
+
+shoal_status train_options_text(const struct base_alloc *alloc, const shoal_app *app,
+                                const char *settings, struct base_buf *out, shoal_err *err)
+{
+    struct base_opt rows[TRAIN_OPTIONS_MAX];
+    size_t count = train_options_rows(app, rows);
+    struct base_buf then, now;
+    void *usual = NULL, *values = NULL;
+    shoal_status st = train_options_new(alloc, app, "", &usual, err);
+
+    base_buf_init(&then, alloc, out->size_max);
+    base_buf_init(&now, alloc, out->size_max);
+    if (st == SHOAL_OK)
+        st = train_options_new(alloc, app, settings, &values, err);
+    base_buf_puts(out, "");
+    for (size_t i = 0; i < count && st == SHOAL_OK; i++) {
+        format(&rows[i], usual, &then);
+        format(&rows[i], values, &now);
+        if (base_buf_status(&then) != SHOAL_OK || base_buf_status(&now) != SHOAL_OK)
+            st = base_err_nomem(err, "reading options");
+        else if (strcmp(then.data, now.data) != 0 ||
+                 is_set(&rows[i], usual) != is_set(&rows[i], values))
+            base_buf_printf(out, "%s=%s\n", rows[i].name, now.data);
+    }
+    if (st == SHOAL_OK && base_buf_status(out) != SHOAL_OK)
+        st = base_err_nomem(err, "reading options");
+    train_options_free(alloc, usual);
+    train_options_free(alloc, values);
+    base_buf_fini(&then);
+    base_buf_fini(&now);
+    return st;
+}
+
 void train_options_free(const struct base_alloc *alloc, void *values)
 {
     base_free(alloc, values);

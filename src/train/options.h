@@ -1,4 +1,5 @@
-/* options.h - an application's options: rows in, its struct of values out. */
+/* options.h - an application's options: rows in, its struct of values out.
+ * Tests: tests/unit/train/test_options.c. */
 #ifndef TRAIN_OPTIONS_H
 #define TRAIN_OPTIONS_H
 
@@ -24,6 +25,11 @@ SHOAL_MUST_USE shoal_status train_options_compare(const struct base_alloc *alloc
                                                   const char *now, const char **out_name,
                                                   struct base_buf *out_then,
                                                   struct base_buf *out_now, shoal_err *err);
+/* Appends the same settings in the one way to write them: what is not at its default, in the order of the
+ * rows. Texts that say the same become the same, byte for byte. */
+SHOAL_MUST_USE shoal_status train_options_text(const struct base_alloc *alloc, const shoal_app *app,
+                                               const char *settings, struct base_buf *out,
+                                               shoal_err *err);
 void train_options_free(const struct base_alloc *alloc, void *values); /* NULL is allowed */
 
 #endif

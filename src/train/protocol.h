@@ -3,7 +3,8 @@
  * A worker joins and is set up; it adopts executors, runs their tasks and tells of their ends, until
  * it is told to release them. Word of an end is only a hint: the truth is in the box. Messages are
  * these structs as they lie in memory (little-endian machines of one WIRE_VERSION), followed by the
- * bytes they name; every size is checked by the reader. */
+ * bytes they name; every size is checked by the reader.
+ * Tests: tests/unit/train/test_master_words.c. */
 #ifndef TRAIN_PROTOCOL_H
 #define TRAIN_PROTOCOL_H
 
@@ -49,7 +50,8 @@ struct train_setup {
     uint32_t home;        /* shares the driver's memory, as descriptor 3 */
     uint32_t text_size;   /* application, then "key=value" lines */
     uint32_t layout_size; /* for other machines */
-    uint32_t pad;
+    uint32_t
+        patience_ms; /* likewise: how long to wait for a driver that is silent; 0: as it would */
 };
 
 struct train_unit {

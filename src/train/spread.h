@@ -1,4 +1,5 @@
-/* spread.h - which worker each executor should be on. Pure. */
+/* spread.h - which worker each executor should be on. Pure.
+ * Tests: tests/unit/train/test_spread.c. */
 #ifndef TRAIN_SPREAD_H
 #define TRAIN_SPREAD_H
 

@@ -1,6 +1,8 @@
 /* trail.c - see trail.h. */
 #include "train/trail.h"
 
+#include <math.h>
+
 static void halve(struct train_trail *t)
 {
     for (uint32_t i = 0; i < TRAIN_TRAIL_MAX / 2; i++)
@@ -20,7 +22,15 @@ void train_trail_value(struct train_trail *t, uint64_t at_ns, uint64_t clock, ui
     if (even && t->count == TRAIN_TRAIL_MAX)
         halve(t);
     t->extra = !even;
-    t->value[t->count++] = (struct train_trail_value){at_ns, clock, task_ns, value};
+    t->value[t->count++] = (struct train_trail_value){at_ns, clock, task_ns, value,
+                                                      t->held ? t->held_out : (double)NAN};
+    t->held = false;
+}
+
+void train_trail_held_out(struct train_trail *t, double value)
+{
+    t->held = true;
+    t->held_out = value;
 }
 
 void train_trail_crew(struct train_trail *t, uint64_t at_ns, uint32_t workers, uint32_t lost)

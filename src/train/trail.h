@@ -17,9 +17,12 @@ struct train_trail {
         uint64_t at_ns, clock;
         uint64_t task_ns; /* spent in tasks by then, all threads together */
         double value;
+        double held_out; /* NAN: not measured then */
     } value[TRAIN_TRAIL_MAX + 1];
     uint32_t count;
-    bool extra;           /* the last one is not of the even ones */
+    bool extra; /* the last one is not of the even ones */
+    bool held;  /* `held_out` goes with the next one */
+    double held_out;
     uint64_t every, seen; /* one report of `every` is kept; zeroed: each */
     struct train_trail_crew {
         uint64_t at_ns;
@@ -30,6 +33,8 @@ struct train_trail {
 
 void train_trail_value(struct train_trail *trail, uint64_t at_ns, uint64_t clock, uint64_t task_ns,
                        double value);
+/* What was measured on data held out, for the value that comes next. */
+void train_trail_held_out(struct train_trail *trail, double value);
 /* Looked at: nothing is kept when all is as it was. */
 void train_trail_crew(struct train_trail *trail, uint64_t at_ns, uint32_t workers, uint32_t lost);
 

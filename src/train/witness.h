@@ -1,5 +1,6 @@
 /* witness.h - does a task see what the rules promise? A check that runs in every job, on a sample of
- * its tasks. See witness.c. Any thread, each with a sample of its own. */
+ * its tasks. See witness.c. Any thread, each with a sample of its own.
+ * Tests: tests/unit/train/test_witness.c. */
 #ifndef TRAIN_WITNESS_H
 #define TRAIN_WITNESS_H
 

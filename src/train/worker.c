@@ -55,6 +55,8 @@ static shoal_status open_box(struct train_worker *w, const struct train_setup *s
 
     w->away = setup->home == 0;
     if (w->away) {
+        if (setup->patience_ms > 0)
+            wire_peer_set_patience(w->peer, setup->patience_ms);
         st = env_shared_new(w->env, setup->segment_size, &w->segment, err);
         return st != SHOAL_OK
                    ? st

@@ -5,22 +5,25 @@
  * turn of its own; it is kept until all are done, and so is all that comes after it but data of
  * executors, since tasks must see what was sent before them. No task runs then that reads what is
  * half put: in a bulk synchronous job, the only one with factors, all of the clock before have ended.
- * The same goes for rows of a shard that is locked.
+ * The same goes for rows of a shard that is locked, which is by a thread of this process and for less
+ * than a millisecond: one that stays so is a mistake, which the driver is told.
  *
- * Tests: tests/unit/train/test_factors_afar.c. */
+ * Tests: tests/unit/train/test_factors_afar.c, test_master_words.c. */
 #include "train/worker_parts.h"
 
 #include "base/err.h"
 #include <string.h>
 
 enum { KEPT_MAX = 1 << 30 }; /* bytes: what a line brings in a second, as in wire_opts */
+static const uint64_t LOCKED_NS = 60ull * 1000 * 1000 * 1000; /* for a shard to be unlocked */
 
 /* A message. The bytes are aligned to 8. */
 struct worker_kept {
     struct worker_kept *next;
     size_t size;
     uint16_t kind;
-    uint32_t shard; /* of rows and factors: the next to be put */
+    uint32_t shard;    /* of rows and factors: the next to be put */
+    uint64_t tried_ns; /* and since when it is tried */
     _Alignas(8) char bytes[];
 };
 
@@ -33,12 +36,22 @@ static shoal_status put(struct train_worker *w, uint16_t kind, const void *bytes
                                  : train_box_put_rows(w->box, bytes, size, NULL);
 }
 
-static void go_on_after(struct train_worker *w, uint64_t delay_ns)
+/* At once after a shard that was put; one that is locked is tried until its time is over. */
+static void go_on_later(struct train_worker *w, bool was_put)
 {
+    uint64_t now = env_now_ns(w->env);
     shoal_err err;
 
-    if (!w->over && env_timer_start(w->loop, &w->rows_turn, delay_ns, go_on, w) != SHOAL_OK)
+    if (was_put)
+        w->rows->tried_ns = now;
+    if (now - w->rows->tried_ns > LOCKED_NS) {
+        base_err(&err, SHOAL_E_INTERNAL, "a shard of a table was locked for more than %g s",
+                 (double)LOCKED_NS / 1e9);
+        worker_give_up(w, SHOAL_E_INTERNAL, &err);
+    } else if (!w->over && env_timer_start(w->loop, &w->rows_turn, was_put ? 0 : WORKER_PAUSE_NS,
+                                           go_on, w) != SHOAL_OK) {
         worker_end(w, base_err_nomem(&err, "taking rows"), &err);
+    }
 }
 
 static struct worker_kept *keep(struct train_worker *w, uint16_t kind, const void *bytes,
@@ -98,7 +111,8 @@ void worker_put_rows(struct train_worker *w, uint16_t kind, const void *bytes, s
     if (w->rows == NULL)
         return;
     w->rows->shard = shard;
-    go_on_after(w, shard > 0 ? 0 : WORKER_PAUSE_NS);
+    w->rows->tried_ns = env_now_ns(w->env);
+    go_on_later(w, shard > 0);
 }
 
 /* What came after the rows that are put now, up to the next ones that take longer. */
@@ -121,7 +135,7 @@ static void go_on(void *ctx)
     shoal_status st = put(w, rows->kind, rows->bytes, rows->size, &rows->shard);
 
     if (st == SHOAL_AGAIN)
-        return go_on_after(w, rows->shard > before ? 0 : WORKER_PAUSE_NS);
+        return go_on_later(w, rows->shard > before);
     w->rows = NULL;
     drop(w, rows);
     if (st != SHOAL_OK)

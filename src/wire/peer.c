@@ -531,11 +531,19 @@ static const struct wire_stream_ops STREAM_OPS = {on_opened, on_received, on_dra
 
 /* --- birth --- */
 
+static const uint64_t MOST_MS = (uint64_t)365 * 86400 * 1000;
+
 static bool opts_are_sound(const struct wire_opts *opts)
 {
-    const uint64_t most_ms = (uint64_t)365 * 86400 * 1000;
-    return opts->quiet_ms >= 2 && opts->quiet_ms < opts->dead_ms && opts->dead_ms <= most_ms &&
-           opts->hello_ms > 0 && opts->hello_ms <= most_ms && opts->queue_max > 0;
+    return opts->quiet_ms >= 2 && opts->quiet_ms < opts->dead_ms && opts->dead_ms <= MOST_MS &&
+           opts->hello_ms > 0 && opts->hello_ms <= MOST_MS && opts->queue_max > 0;
+}
+
+void wire_peer_set_patience(struct wire_peer *peer, uint64_t dead_ms)
+{
+    uint64_t least = 2 * peer->opts.quiet_ms;
+
+    peer->opts.dead_ms = dead_ms < least ? least : dead_ms > MOST_MS ? MOST_MS : dead_ms;
 }
 
 shoal_status wire_opts_check(const struct wire_opts *opts, shoal_err *err)

@@ -79,6 +79,8 @@ SHOAL_MUST_USE shoal_status wire_peer_connect(struct env_loop *loop, const char 
                                               const struct wire_peer_ops *ops, void *ctx,
                                               struct wire_peer **out_peer, shoal_err *err);
 void wire_peer_set(struct wire_peer *peer, const struct wire_peer_ops *ops, void *ctx);
+/* In place of the dead_ms that it was made with; not below twice its quiet_ms, nor above a year. */
+void wire_peer_set_patience(struct wire_peer *peer, uint64_t dead_ms);
 const char *wire_peer_address(const struct wire_peer *peer);
 /* A message of up to WIRE_MESSAGE_MAX bytes; small ones of one callback share a frame's system
  * call. SHOAL_E_LIMIT: too much is waiting. A peer that is being closed takes and drops it. */

@@ -313,10 +313,14 @@ def it_can_be_watched():
 
 
 def a_job_that_does_not_answer_is_silent_and_its_workers_wait(driver):
-    """Longer than a worker from elsewhere would."""
-    workers, lost = {worker["pid"] for worker in up("long", 1)}, status("long")["workers_lost"]
+    """Those from elsewhere, too, and longer than the 10 s after which a wire is dead by itself."""
+    join = start("join", listed("long")["address"], "--key", "key", "--threads", "1")
+    crew = wait_for("two workers", lambda: up("long", 2))
+    workers, lost = {worker["pid"] for worker in crew}, status("long")["workers_lost"]
+    check(join.pid in workers, f"joined: {crew}")
     again = time.monotonic() + 12
     driver.send_signal(signal.SIGSTOP)
+    late = start("join", listed("long")["address"], "--key", "key", "--threads", "1")
     try:
         job = json.loads(good("jobs", "--json"))["jobs"][0]
         check(job["state"] == "silent" and job["status"] is None, f"stopped: {job}")
@@ -326,10 +330,16 @@ def a_job_that_does_not_answer_is_silent_and_its_workers_wait(driver):
         time.sleep(max(0, again - time.monotonic()))
     finally:
         driver.send_signal(signal.SIGCONT)
-    wait_for("an answer", lambda: up("long", 1))
+    wait_for("an answer, and the one that came meanwhile", lambda: up("long", 3))
+    workers.add(late.pid)
     clocks = status("long")["clocks"]
     now = wait_for("work", lambda: (told := status("long")) and told["clocks"] > clocks + 10 and told)
     check(now["workers_lost"] == lost and {worker["pid"] for worker in now["crew"]} == workers, f"stood still: {now}")
+    for one in (join, late):
+        one.send_signal(signal.SIGTERM)
+        err = one.communicate(timeout=LIMIT_S)[1]
+        check(one.returncode == 0 and err.endswith("left\n"), f"join: {one.returncode} {err!r}")
+    wait_for("one worker", lambda: up("long", 1))
 
 
 def an_interrupt_leaves_nothing(driver):

@@ -192,7 +192,7 @@ def cut_off(join, job):
 
 def on_three_hosts(folder, app, data, clocks, want):
     model, key, job = folder / "three.shoal", folder / "job.key", "hosts"
-    driver = start("h0", *train_words(app, data, clocks, model), "--name", job, "--listen", ADDRESS)
+    driver = start("h0", *train_words(app, data, clocks, model), "--name", job, "--listen", ADDRESS, "--patience", f"{DEAD_S}s")
     until = time.monotonic() + 60 * SLOW
     while status(job) is None and driver.poll() is None and time.monotonic() < until:
         time.sleep(0.1)

@@ -6,6 +6,8 @@ and the model is the same, byte for byte; predictions and what `eval` tells agre
 import json
 import math
 import os
+import random
+import resource
 import signal
 import subprocess
 import sys
@@ -68,13 +70,50 @@ def groups_give_the_same_model_on_any_workers():
     check(json.loads(good("eval", "g1.shoal", "r.svm", "--json"))["path_gap"] <= 1e-3, "groups leave a gap")
 
 
+def renamed(text, numbers):
+    """The same rows, with columns by other numbers."""
+    rows = (line.split() for line in text.splitlines())
+    pairs = ((row[0], (pair.split(":") for pair in row[1:])) for row in rows)
+    return "".join(f"{y} {' '.join(f'{numbers[int(j)]}:{a}' for j, a in entries)}\n" for y, entries in pairs)
+
+
+def columns_may_have_any_number():
+    """Up to the largest there is, as with hashed names: that costs neither memory nor time, and changes no prediction."""
+    text = good("gen", "regression", "--rows", "300", "--columns", "400", "--density", "0.02", "--log", "error")
+    rand = random.Random(1)
+    used = sorted({int(pair.split(":")[0]) for line in text.splitlines() for pair in line.split()[1:]})
+    large = sorted(rand.sample(range(1, 2**31 - 1), len(used) - 1)) + [2**31 - 1]
+    Path("plain.svm").write_text(renamed(text, dict(zip(used, range(1, len(used) + 1)))))
+    Path("large.svm").write_text(renamed(text, dict(zip(used, large))))
+    said = []
+    for name in ("plain", "large"):
+        good("train", "lasso", f"{name}.svm", *settings("folds=3", "ratio=0.01"), "--out", f"{name}.shoal", "--report", f"{name}.html")
+        said.append(good("predict", f"{name}.shoal", f"{name}.svm"))
+    check(said[0] == said[1] and len(set(said[0].splitlines())) > 100, "other numbers of columns make other predictions")
+    told = json.loads(good("eval", "large.shoal", "large.svm", "--json"))
+    check(told["r2"] > 0.1 and told["coefficients"] > 5, f"{told}")
+    check(any(f">{number}<" in Path("large.html").read_text() for number in large), "the page does not call columns by their numbers")
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    check(os.environ.get("SHOAL_SANITIZE") or peak < 300 * 1024, f"{peak} KiB of memory")
+
+
+def the_order_of_options_does_not_change_the_model():
+    told = (("folds=3", "lambdas=20", "mix=0.5"), ("mix=5e-1", "lambdas=7", "folds=3", "tol=0.001", "lambdas=20"))
+    models = []
+    for pairs in told:
+        good("train", "lasso", "r.svm", *settings(*pairs), "--out", "order.shoal")
+        models.append(Path("order.shoal").read_bytes())
+    check(models[0] == models[1], "the order of options changes the model")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         os.environ["XDG_RUNTIME_DIR"] = folder
         good("gen", "regression", "--rows", "1000", "--columns", "3000", "-o", "r.svm", "--log", "error")
         for test in (workers_die_come_and_go_and_the_model_is_the_same, a_job_that_is_stopped_goes_on_where_it_was,
-                     predictions_and_what_eval_tells_agree, the_end_is_told_in_words, groups_give_the_same_model_on_any_workers):
+                     predictions_and_what_eval_tells_agree, the_end_is_told_in_words, groups_give_the_same_model_on_any_workers,
+                     columns_may_have_any_number, the_order_of_options_does_not_change_the_model):
             test()
         os.chdir("/")
     for problem in problems:

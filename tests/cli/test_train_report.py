@@ -8,11 +8,12 @@ import json
 import os
 import random
 import re
+import subprocess
 import time
 from html.parser import HTMLParser
 from pathlib import Path
 
-from train_jobs import check, good, in_own_folder, shoal
+from train_jobs import SHOAL, check, good, in_own_folder, shoal
 
 PAGE_MAX = 1000 * 1000
 VOID = {"meta", "link", "wbr", "br", "path", "rect", "circle"}
@@ -168,12 +169,36 @@ def a_path_without_folds_and_of_one_lambda_has_a_page():
     check("h-path" not in Page("one.html").ids, "a path of one")
 
 
+def topics_of_a_pipe_say_what_is_missing_and_what_was_held_out_is_drawn():
+    words = ["train", "lda", "--set", "iterations=20", "--set", "evaluate=5", "--set", "holdout=0.2", "--report", "pipe.html"]
+    with open("docword.odd") as file:
+        result = shoal(*words, "-", "--set", "format=uci", stdin=file)
+    check(result.returncode == 0, result.stderr)
+    page = Page("pipe.html")
+    page.says("Coherence not known", "the corpus came through a pipe", "on data held out, over time")
+    check("h-held-out" in page.ids, "no curve of what was held out")
+    check(sum(row[:2] == ["topics", "–"] for row in page.rows) == 1, f"topics: {[row for row in page.rows if row[:1] == ['topics']]}")
+    good("train", "lda", "docword.odd", "--set", "iterations=20", "--report", "whole.html")
+    check("h-held-out" not in Page("whole.html").ids, "a curve of what was not held out")
+
+
 def other_applications_have_a_page_too():
     good("gen", "sparse", "--rows", "300", "--columns", "40", "-o", "s.svm")
     text = good("train", "logreg", "s.svm", "--workers", "2", "--report", "page & more.html")
     check("report: page & more.html\n" in text, text)
     page = Page("page & more.html")
     page.says("logreg on s.svm", "Clocks", "Workers", "Settings", "To repeat this", "'page & more.html'")
+
+
+def the_command_repeats_the_job():
+    """Also where names look like options: the same command makes the same model."""
+    Path("-s.svm").write_text(Path("s.svm").read_text())
+    good("train", "--set", "tol=1e-4", "--set", "algorithm=newton", "--out=-m.shoal", "--report=-m.html", "--", "logreg", "-s.svm")
+    made = Path("-m.shoal").read_bytes()
+    command = re.search(r"shoal train .*", "".join(Page("-m.html").text)).group(0)
+    Path("-m.shoal").unlink()
+    result = subprocess.run(command.replace("shoal", SHOAL, 1), shell=True, capture_output=True, text=True, timeout=60)
+    check(result.returncode == 0 and Path("-m.shoal").read_bytes() == made, f"{command}: {result}")
 
 
 def what_cannot_be_written_is_refused_first():
@@ -223,7 +248,9 @@ def test():
     many_topics_of_long_words_fit_into_a_page()
     paths_of_coefficients_are_drawn()
     a_path_without_folds_and_of_one_lambda_has_a_page()
+    topics_of_a_pipe_say_what_is_missing_and_what_was_held_out_is_drawn()
     other_applications_have_a_page_too()
+    the_command_repeats_the_job()
     what_cannot_be_written_is_refused_first()
     a_page_that_fails_at_the_end_leaves_the_rest()
 

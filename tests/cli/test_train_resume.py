@@ -2,6 +2,7 @@
 # ctest: full timeout=300
 """Kills a real `shoal train`, driver and workers, at random moments, and resumes it: the model is the one of an
 undisturbed run, byte for byte. Full disks and damaged files cost a checkpoint, not the job."""
+import json
 import os
 import random
 import resource
@@ -210,6 +211,41 @@ def a_full_disk_costs_checkpoints_only(world, want):
     world.check("no checkpoint could be written" in done.stderr, f"a full disk was not told: {done.stderr}")
 
 
+def a_model_that_cannot_be_written_takes_nothing_else_with_it(world, want):
+    """Its folder is gone: the result and the page are there all the same, and so is the work."""
+    gone = world.folder / "gone"
+    gone.mkdir()
+    job = world.start("--report", "page.html", model="gone/model")
+    wait_until(lambda: len(world.there()) >= 2 or job.poll() is not None)
+    gone.rmdir()
+    out, err = job.communicate(timeout=240)
+    world.check(job.returncode == 1 and "mean squared distance" in out and "model:" not in out, f"result: {out!r}")
+    world.check("gone/model" in err and "the checkpoint in 'saved' is kept" in err and "--resume" in err, f"said: {err}")
+    page = (world.folder / "page.html").read_text(encoding="utf-8")
+    world.check("not kept: cannot" in page, "the page does not say that there is no model")
+    gone.mkdir()
+    code, _, err = world.run("--resume", "--report", "page.html", model="gone/model")
+    page = (world.folder / "page.html").read_text(encoding="utf-8")
+    world.check("--checkpoint saved" in page and "--resume" not in page, "to repeat it is to resume it")
+    world.check(code == 0 and world.model("gone/model") == want, f"resumed after that: {code} {err}")
+    world.check(list(world.saved.iterdir()) == [], f"left behind: {list(world.saved.iterdir())}")
+    shutil.rmtree(gone)
+
+
+def a_model_that_does_not_fit_leaves_the_old_one(world, want):
+    job = world.start("--report", "page.html", "--json")
+    wait_until(lambda: len(world.there()) >= 2 or job.poll() is not None)
+    soft, hard = resource.prlimit(job.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(job.pid, resource.RLIMIT_FSIZE, (100, hard))
+    out, err = job.communicate(timeout=240)
+    told, *errors = [json.loads(line) for line in out.splitlines() + [l for l in err.splitlines() if l.startswith("{")]]
+    world.check(job.returncode == 1 and told["model"] is None and told["report"] is None and told["value"] > 0, f"told: {out}")
+    world.check(len(errors) == 2 and all("file too large" in json.dumps(e).lower() for e in errors), f"errors: {errors}, {err}")
+    world.check(world.model() == want, "the old model is not what it was")
+    code, _, err = world.run("--resume")
+    world.check(code == 0 and world.model() == want, f"resumed after that: {code} {err}")
+
+
 def a_folder_is_one_jobs(world):
     job = world.start()
     wait_until(lambda: len(world.there()) >= 1)
@@ -239,6 +275,8 @@ def main():
         damaged_files_are_passed_over(world, want)
         a_limit_on_files_costs_checkpoints_only(world, want)
         a_full_disk_costs_checkpoints_only(world, want)
+        a_model_that_cannot_be_written_takes_nothing_else_with_it(world, want)
+        a_model_that_does_not_fit_leaves_the_old_one(world, want)
         a_folder_is_one_jobs(world)
         for problem in world.problems:
             print(problem)

@@ -22,7 +22,7 @@ def check(holds, text):
 
 
 def shoal(*words, **options):
-    return subprocess.run([SHOAL, *words], capture_output=True, text=True, timeout=60 * SLOW, **options)
+    return subprocess.run([SHOAL, *words], capture_output=True, text=True, timeout=180 * SLOW, **options)
 
 
 def good(*words, folder=None):
@@ -102,7 +102,7 @@ def disturbed_is_the_same(words, quiet, scales):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         disturb("disturbed", scales)
-        out, err = child.communicate(timeout=90 * SLOW)
+        out, err = child.communicate(timeout=180 * SLOW)
     finally:
         child.kill()
     check(child.returncode == 0, f"disturbed: exit {child.returncode}, {err}")

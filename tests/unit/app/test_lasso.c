@@ -10,6 +10,7 @@
 #include "unit/train/cluster.h"
 
 static struct lasso_world world;
+static uint32_t (*name_of)(uint32_t column); /* what the data calls it, from 1; NULL: as it is */
 
 /* The job's data, which cluster.h calls "". */
 static void put_rows(shoal_env *env)
@@ -22,7 +23,7 @@ static void put_rows(shoal_env *env)
         for (uint32_t j = 0; j < world.p.x.columns; j++) {
             double a = (double)world.dense[(size_t)j * world.p.x.rows + i];
             if (a != 0)
-                base_buf_printf(&text, " %u:%.9g", j + 1, a);
+                base_buf_printf(&text, " %u:%.9g", name_of != NULL ? name_of(j) : j + 1, a);
         }
         base_buf_puts(&text, "\n");
     }
@@ -204,12 +205,61 @@ static void folds_hold_out_what_they_say(void **state)
         assert_true(fabs(held / others - d->of[9].held[f - 1]) <= 1e-2 * held / others);
         assert_true(others >= data->rows / 5);
     }
-    lasso_folds(d, mean, error);
-    uint32_t best = lasso_choose(d, LASSO_PICK_BEST, mean, error);
-    assert_true(lasso_choose(d, LASSO_PICK_SIMPLE, mean, error) <= best);
-    assert_int_equal(lasso_choose(d, LASSO_PICK_LAST, mean, error), 9);
+    lasso_folds(d, 10, mean, error);
+    uint32_t best = lasso_choose(d, 10, LASSO_PICK_BEST, mean, error);
+    assert_true(lasso_choose(d, 10, LASSO_PICK_SIMPLE, mean, error) <= best);
+    assert_int_equal(lasso_choose(d, 10, LASSO_PICK_LAST, mean, error), 9);
     for (uint32_t k = 0; k < 10; k++)
         assert_true(mean[best] <= mean[k]);
+    cluster_free(&c);
+}
+
+/* What is reported is of the model that is saved, not of the end of the path. */
+static void the_value_is_the_objective_of_the_lambda_that_is_picked(void **state)
+{
+    static const char *const PICKS[] = {"best", "simple", "last"};
+    uint32_t earlier = 0;
+
+    (void)state;
+    for (uint32_t pick = 0; pick < 9; pick++) {
+        struct cluster c = {.workers = 1};
+        char settings[100];
+        double mean[10], error[10];
+        make_world(pick, 0.8, NUM_LASSO_SQUARED);
+        snprintf(settings, sizeof settings, "lambdas=10\nratio=0.001\nfolds=4\npick=%s\n",
+                 PICKS[pick % 3]);
+        run(&c, 1, settings);
+        const struct lasso_driver *d = driver_of(&c);
+        lasso_folds(d, 10, mean, error);
+        uint32_t chosen = lasso_choose(d, 10, (enum lasso_pick)(pick % 3), mean, error);
+        earlier += chosen < 9;
+        assert_true(train_master_stats(c.master).value == d->of[chosen].objective);
+        assert_true(train_master_stats(c.master).progress == 1);
+        cluster_free(&c);
+    }
+    assert_true(earlier >= 3); /* or nothing was tested */
+}
+
+/* Updates are told of at the end of a task, and tasks may be long. */
+static void a_rate_is_that_between_two_pieces_of_news_or_none(void **state)
+{
+    struct cluster c = {.workers = 1, .task_mean_s = 15, .task_noise = 0.1};
+    uint32_t known = 0, none = 0;
+
+    (void)state;
+    make_world(1, 0.8, NUM_LASSO_SQUARED);
+    cluster_begin(&c, 1);
+    put_rows(c.env);
+    cluster_run(&c, app_find("lasso"), "lambdas=10\n", 1);
+    for (uint32_t second = 0; second < 3600 && !c.over; second++) {
+        env_sim_run(c.env, env_now_ns(c.env) + 1000000000, NULL, NULL);
+        struct train_stats stats = train_master_stats(c.master);
+        known += stats.units_per_s > 0;
+        none += stats.units > 0 && stats.units_per_s == 0;
+        if (stats.units_per_s > 0 && stats.units_per_s < 0.01) /* one in 100 s */
+            fail_msg("%g updates a second", stats.units_per_s);
+    }
+    assert_true(known > 50 && none > 50);
     cluster_free(&c);
 }
 
@@ -356,6 +406,41 @@ static void a_column_far_from_0_is_solved_for(void **state)
     cluster_free(&c);
 }
 
+/* ---- large numbers of columns ---- */
+
+static uint32_t spread_out(uint32_t column)
+{
+    return column == 44 ? DATA_SVM_INDEX_MAX : 1 + column * column * 1000003;
+}
+
+/* As hashed names are: what is in the data counts, not how it is called. */
+static void numbers_of_columns_cost_nothing_and_change_nothing(void **state)
+{
+    static const char *const OTHERS[] = {"", "folds=3\n", "scale=true\nmix=0.7\n", "groups=2\n"};
+    static struct learnt plain, spread;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct cluster c = {.workers = 2}, other = {.workers = 2};
+        char settings[100];
+        make_world(seed, 0.2, NUM_LASSO_SQUARED);
+        snprintf(settings, sizeof settings, "lambdas=12\nratio=0.02\n%s", OTHERS[seed % 4]);
+        run(&c, 1, settings);
+        learn(&c, &plain);
+        for (uint64_t e = 0; e < driver_of(&c)->of[11].end; e++)
+            plain.path[e].column = spread_out(plain.path[e].column) - 1;
+        name_of = spread_out;
+        run(&other, 1, settings);
+        name_of = NULL;
+        learn(&other, &spread);
+        assert_true(driver_of(&other)->columns <= 45);
+        assert_memory_equal(&plain, &spread, sizeof plain);
+        assert_true(driver_of(&c)->of[11].end > 100);
+        cluster_free(&c);
+        cluster_free(&other);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +449,9 @@ int main(void)
         cmocka_unit_test(scaled_columns_make_units_irrelevant),
         cmocka_unit_test(a_path_ends_where_nothing_is_left_to_explain),
         cmocka_unit_test(folds_hold_out_what_they_say),
+        cmocka_unit_test(the_value_is_the_objective_of_the_lambda_that_is_picked),
+        cmocka_unit_test(a_rate_is_that_between_two_pieces_of_news_or_none),
+        cmocka_unit_test(numbers_of_columns_cost_nothing_and_change_nothing),
         cmocka_unit_test(workers_and_what_happens_to_them_change_no_bit),
         cmocka_unit_test(workers_on_other_machines_change_no_bit),
         cmocka_unit_test(groups_need_about_the_updates_of_one),

@@ -63,6 +63,22 @@ static void words_are_quoted_so_that_a_shell_reads_them_back(void **state)
     repeats_as(&v, args, 4, "shoal try 'my trace.csv' 'it'\\''s' '' '$(rm)'");
 }
 
+/* As the command line is read: `--name=-x`, and "--" ends the options. */
+static void what_begins_with_a_dash_is_not_an_option(void **state)
+{
+    static const char *const args[] = {"a.csv", "-odd.csv"};
+    struct values v = {0};
+
+    (void)state;
+    base_opt_defaults(rows, 4, &v);
+    v.name = "-y z";
+    v.loud = true;
+    v.sets = (struct base_opt_list){.items = {"-a=1", "b=-2"}, .count = 2};
+    repeats_as(&v, args, 1, "shoal try a.csv --name='-y z' --loud --set=-a=1 --set b=-2");
+    repeats_as(&v, args, 2,
+               "shoal try --name='-y z' --loud --set=-a=1 --set b=-2 -- a.csv -odd.csv");
+}
+
 static shoal_status scenario(const struct base_alloc *alloc, void *ctx)
 {
     struct base_buf out;
@@ -87,6 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_differs_from_the_defaults_is_written),
         cmocka_unit_test(words_are_quoted_so_that_a_shell_reads_them_back),
+        cmocka_unit_test(what_begins_with_a_dash_is_not_an_option),
         cmocka_unit_test(failed_allocations_end_in_a_clean_error),
     };
 

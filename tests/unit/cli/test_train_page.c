@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/err.h"
 #include "cli/train_page.h"
 #include <math.h>
 #include <string.h>
@@ -125,6 +126,47 @@ static void a_long_trail_is_drawn_from_its_first_to_its_last_point(void **state)
     for (uint64_t at_s = 0; at_s <= 5000; at_s++)
         report(at_s, 9 - (double)at_s / 1000);
     assert_non_null(strstr(page(), "over time, from 9 to 4"));
+    assert_non_null(
+        strstr(page(), "The table has 20 of 5,001 values, from the first to the last."));
+}
+
+static void a_table_that_has_all_values_says_no_more(void **state)
+{
+    (void)state;
+    for (uint64_t at_s = 1; at_s <= 9; at_s++)
+        report(at_s, (double)at_s);
+    assert_null(strstr(page(), "The table has"));
+    report(10, (double)NAN);
+    assert_non_null(strstr(page(), "The table has 9 of 10 values"));
+}
+
+static void what_was_held_out_has_a_chart_of_its_own(void **state)
+{
+    shoal_app judged = *trained.app;
+
+    (void)state;
+    judged.held_out = "surprise<u>";
+    trained.app = &judged;
+    for (uint64_t at_s = 1; at_s <= 9; at_s++) {
+        if (at_s % 4 == 1)
+            train_trail_held_out(&trained.result.trail, 1000 - 10 * (double)at_s);
+        report(at_s, 5);
+    }
+    const char *text = page();
+    assert_non_null(strstr(text, "<h2 id=\"h-held-out\">surprise&lt;u&gt;</h2>"));
+    assert_non_null(strstr(text, "on data held out, over time"));
+    assert_non_null(strstr(text, "over time, from 990 to 910"));
+    judged.held_out = NULL;
+    assert_null(strstr(page(), "h-held-out"));
+}
+
+static void a_model_that_was_not_written_is_told(void **state)
+{
+    (void)state;
+    opts.model = "m.shoal";
+    assert_non_null(strstr(page(), "m.shoal"));
+    trained.result.model_status = base_err(&trained.result.model_err, SHOAL_E_IO, "no <room>");
+    assert_non_null(strstr(page(), "not kept: no &lt;room&gt;"));
 }
 
 static void workers_are_drawn_when_they_changed(void **state)
@@ -168,6 +210,9 @@ int main(void)
         CASE(a_setting_that_was_chosen_is_bold),
         CASE(the_value_is_drawn_from_its_second_report_on),
         CASE(a_long_trail_is_drawn_from_its_first_to_its_last_point),
+        CASE(a_table_that_has_all_values_says_no_more),
+        CASE(what_was_held_out_has_a_chart_of_its_own),
+        CASE(a_model_that_was_not_written_is_told),
         CASE(workers_are_drawn_when_they_changed),
         CASE(a_page_that_is_too_large_is_an_error_and_no_page),
     };

@@ -167,6 +167,33 @@ static void time_left_follows_what_was_done_since_the_beginning(void **state)
     assert_true(isnan(cli_train_left(0, 0.5, 0.2))); /* too early to tell */
     assert_true(isnan(cli_train_left(0, 1, 10)));
     assert_true(isnan(cli_train_left(0, (double)NAN, 10)));
+}
+
+/* Ten steps of 10 s, looked at ten times a second: it is right at each step, falls between two, and does
+ * not say that it is over before it is. One that is late lets it rise. */
+static void time_left_counts_down_between_steps(void **state)
+{
+    struct cli_train_pace pace = {.from = 0};
+    double before = INFINITY;
+
+    (void)state;
+    for (int tick = 0; tick < 1000; tick++) {
+        double elapsed = 0.1 * tick, progress = tick / 100 / 10.0;
+        double left = cli_train_pace_left(&pace, progress, elapsed);
+        if (tick < 100) {
+            assert_true(isnan(left));
+            continue;
+        }
+        assert_true(fabs(left - (100 - elapsed)) < 1e-6 && left <= before + 1e-9);
+        before = left;
+    }
+    pace = (struct cli_train_pace){.from = 0};
+    assert_true(isnan(cli_train_pace_left(&pace, 0, 5)));
+    assert_true(fabs(cli_train_pace_left(&pace, 0.25, 10) - 30) < 1e-9);
+    assert_true(fabs(cli_train_pace_left(&pace, 0.25, 20) - 20) < 1e-9);
+    assert_true(fabs(cli_train_pace_left(&pace, 0.25, 40) - 40) <
+                1e-9); /* the next should have come */
+    assert_true(isnan(cli_train_pace_left(&pace, (double)NAN, 50)));
     assert_true(isnan(cli_train_left(0.5, 0.4, 10)));
 }
 
@@ -309,6 +336,7 @@ int main(void)
         cmocka_unit_test(objectives_have_no_exponent_where_people_read_digits),
         cmocka_unit_test(a_history_is_drawn_between_its_least_and_greatest),
         cmocka_unit_test(time_left_follows_what_was_done_since_the_beginning),
+        cmocka_unit_test(time_left_counts_down_between_steps),
         cmocka_unit_test(staleness_is_a_mean_over_tasks),
         cmocka_unit_test(lines_of_the_application_are_printed_whole),
         cmocka_unit_test(json_tells_runs_apart),

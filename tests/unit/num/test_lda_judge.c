@@ -182,9 +182,11 @@ static void coherence_equals_counting_documents(void **state)
             num_lda_exact_coherence(&text.corpus, word + (size_t)k * TOP, TOP);
         assert_true(fabs(fast[k].umass - slow.umass) < 1e-12);
         assert_true(fabs(fast[k].npmi - slow.npmi) < 1e-12);
+        assert_int_equal(fast[k].pairs, slow.pairs);
     }
     assert_true(fast[0].npmi > 0.1 && fast[0].npmi > fast[4].npmi); /* planted against mixed */
-    assert_true(fast[TOPICS - 1].npmi == 0 && fast[TOPICS - 1].umass == 0);
+    assert_true(fast[TOPICS - 1].npmi == 0 && fast[TOPICS - 1].umass == 0 &&
+                fast[TOPICS - 1].pairs == 0 && fast[0].pairs == (TOP - 1) * (TOP - 2) / 2);
     lda_text_fini(&text);
 }
 

@@ -21,13 +21,13 @@ static shoal_status adds_twice(shoal_driver *driver, shoal_err *err)
 
 static void what_does_not_fit_is_not_added_at_all(void **state)
 {
-    static const shoal_app app = {.struct_size = sizeof app, .report = adds_twice};
+    static const shoal_app app = {.struct_size = sizeof app, .page = adds_twice};
     static struct train_master master = {.opts.app = &app};
     struct base_buf page;
 
     (void)state;
     base_buf_init(&page, &base_alloc_libc, 20);
-    assert_int_equal(train_master_report(&master, &page, NULL), SHOAL_OK);
+    assert_int_equal(train_master_page(&master, &page, NULL), SHOAL_OK);
     assert_string_equal(page.data, "<p>one</p><i></i>");
     assert_int_equal(shoal_driver_page(&master.driver, "x", 1), SHOAL_E_INVAL); /* it is over */
     base_buf_fini(&page);
@@ -41,7 +41,7 @@ static void an_application_without_the_hook_adds_nothing(void **state)
 
     (void)state;
     base_buf_init(&page, &base_alloc_libc, 20);
-    assert_int_equal(train_master_report(&master, &page, NULL), SHOAL_OK);
+    assert_int_equal(train_master_page(&master, &page, NULL), SHOAL_OK);
     assert_int_equal(page.size, 0);
     base_buf_fini(&page);
 }

@@ -4,6 +4,7 @@
 #include "sim_cases.h"
 
 #include "counting_app.h"
+#include "train/worker_parts.h"
 
 /* ---- a fake worker ---- */
 
@@ -286,6 +287,7 @@ struct boss {
     struct env_shared segment;
     struct train_box *box;
     bool ended, died;
+    uint32_t patience_ms; /* for the worker */
     shoal_status status;
     shoal_err err;
     struct word heard[HEARD_MAX];
@@ -419,7 +421,8 @@ static size_t boss_setup_bytes(struct boss *b, unsigned char *bytes, size_t max)
                                 .segment_size = 8 << 20,
                                 .worker = 1,
                                 .staleness = 1,
-                                .text_size = sizeof TEXT - 1};
+                                .text_size = sizeof TEXT - 1,
+                                .patience_ms = b->patience_ms};
 
     base_buf_init(&layout, &base_alloc_libc, 1 << 20);
     train_box_pack_layout(b->box, &layout);
@@ -633,6 +636,72 @@ static void a_worker_elsewhere_runs_an_executor_s_next_task_when_the_last_is_hom
     boss_free(&b);
 }
 
+/* ---- waiting ---- */
+
+/* Whether the worker is still there after a silence of the driver's. */
+static bool outwaits(uint32_t patience_ms, uint64_t silence_s)
+{
+    struct boss b;
+
+    boss_begin(&b, 1);
+    b.patience_ms = patience_ms;
+    boss_set_up(&b, 4, 7);
+    env_sim_cut(b.env, "home", "there", true);
+    env_sim_run(b.env, env_now_ns(b.env) + silence_s * 1000000000, NULL, NULL);
+    bool is_there = !b.ended;
+    assert_true(is_there || b.status == SHOAL_E_IO);
+    boss_free(&b);
+    return is_there;
+}
+
+static void a_worker_elsewhere_waits_for_a_silent_driver_as_long_as_it_was_told(void **state)
+{
+    (void)state;
+    assert_true(outwaits(0, 8));
+    assert_false(outwaits(0, 12)); /* what wires have by themselves */
+    assert_true(outwaits(60000, 55));
+    assert_false(outwaits(60000, 65));
+    assert_true(outwaits(3000, 2));
+    assert_false(outwaits(3000, 5));
+    assert_false(outwaits(1, 5)); /* too little to hear an answer in: it is taken for 2 s */
+    assert_true(outwaits(1, 1));
+}
+
+static void put_locked_rows(struct boss *b, uint32_t *shard_lock)
+{
+    unsigned char bytes[4096];
+    struct box_shard *shard = b->worker->box->shards[0].shard;
+
+    *shard_lock = shard->lock;
+    shard->lock = UINT32_MAX; /* of somebody who does not come back */
+    boss_say(b, TRAIN_ROWS, bytes, boss_rows_bytes(b, 0, bytes, sizeof bytes));
+}
+
+static void rows_of_a_shard_that_stays_locked_are_given_up_and_the_driver_is_told(void **state)
+{
+    struct boss b;
+    uint32_t lock;
+
+    (void)state;
+    boss_begin(&b, 1);
+    boss_set_up(&b, 4, 7);
+    put_locked_rows(&b, &lock);
+    env_sim_run(b.env, env_now_ns(b.env) + 50ull * 1000000000, NULL, NULL);
+    assert_true(!b.ended && boss_count(&b, TRAIN_FAILED) == 0 && worker_waits(b.worker));
+    b.worker->box->shards[0].shard->lock = lock; /* it does, though late */
+    boss_wait(&b);
+    assert_true(!b.ended && !worker_waits(b.worker));
+    put_locked_rows(&b, &lock);
+    env_sim_run(b.env, env_now_ns(b.env) + 70ull * 1000000000, NULL, NULL);
+    assert_int_equal(boss_count(&b, TRAIN_FAILED), 1);
+    wire_peer_close(b.peer); /* as a driver does then */
+    b.peer = NULL;
+    boss_wait(&b);
+    assert_true(b.ended && b.status == SHOAL_E_INTERNAL);
+    assert_non_null(strstr(b.err.message, "locked for more than 60 s"));
+    boss_free(&b);
+}
+
 /* Words that are nearly right, in any order. */
 struct nonsense {
     struct base_rand rand;
@@ -732,6 +801,8 @@ int main(void)
         cmocka_unit_test(a_release_or_receipt_of_another_epoch_is_refused),
         cmocka_unit_test(an_executor_that_is_there_is_not_adopted_again),
         cmocka_unit_test(a_worker_elsewhere_runs_an_executor_s_next_task_when_the_last_is_home),
+        cmocka_unit_test(a_worker_elsewhere_waits_for_a_silent_driver_as_long_as_it_was_told),
+        cmocka_unit_test(rows_of_a_shard_that_stays_locked_are_given_up_and_the_driver_is_told),
         cmocka_unit_test(a_worker_ends_with_a_word_or_goes_on_whatever_its_driver_says),
     };
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "train/trail.h"
+#include <math.h>
 
 static struct train_trail trail;
 
@@ -25,6 +26,19 @@ static void values_are_even_but_for_the_last_one(void **state)
             assert_int_equal(trail.value[i].clock, i * trail.every);
         assert_true(n < TRAIN_TRAIL_MAX || trail.count >= TRAIN_TRAIL_MAX / 2);
     }
+}
+
+static void what_is_held_out_goes_with_the_next_value(void **state)
+{
+    (void)state;
+    trail = (struct train_trail){.count = 0};
+    train_trail_value(&trail, 1, 1, 0, 5);
+    train_trail_held_out(&trail, 90);
+    train_trail_held_out(&trail, 80); /* the last one counts */
+    train_trail_value(&trail, 2, 2, 0, 4);
+    train_trail_value(&trail, 3, 3, 0, 3);
+    assert_true(isnan(trail.value[0].held_out) && trail.value[1].held_out == 80 &&
+                isnan(trail.value[2].held_out));
 }
 
 static void only_changes_of_the_crew_are_kept(void **state)
@@ -53,6 +67,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_even_but_for_the_last_one),
+        cmocka_unit_test(what_is_held_out_goes_with_the_next_value),
         cmocka_unit_test(only_changes_of_the_crew_are_kept),
         cmocka_unit_test(of_too_many_changes_the_last_one_is_there),
     };
