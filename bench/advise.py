@@ -15,12 +15,15 @@ Peers: the fewest and the most machines, each with the algorithm that is truly b
 there first, or came nearest), and the best of runs that share the budget equally, without any advice; time alone (Ernest): the machines
 with the shortest iteration of those that were run, as if all needed equally many, the algorithm again the truly best one.
 
+One row is of jobs that really change their workers on the way (change).
+
 Rows that begin with "fresh" are of problems that nothing was tuned on (FRESH); no other row has them.
 """
 import json
 import math
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import advise_truth as truth
@@ -300,7 +303,47 @@ def tell(results, what, ours, peers):
              fastest=share(score.hits["fastest"]), cheapest=share(score.hits["cheapest"]))
 
 
+# ---- a change on the way ----
+
+CHANGE = ("--set algorithm=sgd --set epochs=300 --set judge=1 --set executors=16 --set wave=16 --staleness 0 --threads 1 --json").split()
+
+
+def stop(words, folder):
+    """A job that is stopped when it has left a checkpoint; False: it was over before."""
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+        end = time.monotonic() + 60
+        while job.poll() is None and time.monotonic() < end and not (folder / "full-0.pack").exists():
+            time.sleep(0.01)
+        job.terminate()
+        return b"SHOAL_E_CANCELLED" in job.communicate(timeout=60)[0]
+
+
+def change(shoal, work, results):
+    """Two workers for a part of the way and one for the rest: seconds of the rest that advice foresees from runs without a change, over
+    those that it takes; and whether losses are those of a run without. `shoal train` changes workers on the way, nothing else."""
+    path, foreseen, equal = truth.make_data(shoal, None, work, "tall"), [], []
+    for number in range(repeats(3)):
+        folder, words = work / f"change-{number}", [shoal, "train", "logreg", path, *CHANGE]
+        whole = [subprocess.run([*words, "--workers", w], capture_output=True, text=True, check=True).stdout for w in ("1", "2")]
+        (work / "change.json").write_text("".join(whole))
+        if not stop([*words, "--workers", "2", "--checkpoint", folder, "--checkpoint-every", "0.1s"], folder):
+            continue
+        rest = subprocess.run([*words, "--workers", "1", "--checkpoint", folder, "--resume"], capture_output=True, text=True, check=True)
+        curve, straight = json.loads(rest.stdout)["curve"], {point[0]: point[2] for point in json.loads(whole[0])["curve"]}
+        asked = [shoal, "advise", work / "change.json", "--target", repr(curve[-1][2]), "--machines", "1,2", "--json"]
+        told = json.loads(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+        step_s = next(row["iteration_s"] for row in told["candidates"] if row["machines"] == 1)
+        foreseen.append((curve[-1][0] - curve[0][0]) * step_s / (curve[-1][1] - curve[0][1]))
+        equal.append(all(straight[clock] == loss for clock, _, loss, *_ in curve))
+    if foreseen:
+        emit(results, bench="advise", what="a job that changes from two workers to one: seconds foreseen for the rest, over those taken",
+             ours=round(median(foreseen), 3), unit="", least=round(min(foreseen), 3), most=round(max(foreseen), 3), jobs=len(foreseen),
+             losses_as_without=all(equal), holds=all(equal), bound="losses as without a change")
+
+
 def advise(shoal, work, results):
+    if wanted("a change on the way"):
+        change(shoal, work, results)
     scores, peers = {}, {}
     for name, found in problems(shoal):
         for what, algorithms in SETS[found["app"]].items():

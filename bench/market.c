@@ -9,12 +9,15 @@
  *   bench_market --kinds p3.2xlarge=1 [--from 2025-03-01] [--days 365] [--slack 0.15] [--seeds 3]
  *       [--first-seed 1] [--avail FOLDER] [--strategies shoal,static] [--set shoal.memory=3d]...
  *       [--gb 10] [--step 900] [--startup 180] [--notice 120] [--jobs 1] [--instances 1]
- *       [--limit N] [--zone PREFIX] [--no-demand] [--no-bound] [--statics] PRICES...
+ *       [--limit N] [--zone PREFIX] [--no-demand] [--no-bound] [--statics]
+ *       [--starts 1] [--apart 1] PRICES...
  *
  * Offers on demand count once for each region. Zones of catalogues that go by other names than the
  * history's (use1-az4) are left out. --statics adds a line with the dearest and the cheapest of
  * keeping one spot offer from start to end; --slack 0 or less: no deadline. --jobs N runs a fleet
- * of N such jobs that start a day apart, with at most --limit instances in a region. */
+ * of N such jobs that start a day apart, with at most --limit instances in a region. --starts N
+ * does all of it N times, from dates --apart days from each other: short jobs begin at many
+ * times. */
 #include "base/alloc.h"
 #include "env/env.h"
 #include "market/bound.h"
@@ -29,8 +32,8 @@ enum { SETS_MAX = 16, PATHS_MAX = 8, KNOBS_MAX = 1024 };
 
 struct args {
     const char *kinds, *from, *avail, *strategies, *zone, *sets[SETS_MAX], *paths[PATHS_MAX];
-    double days, slack, gb, step_s, up_h, down_h;
-    size_t set_count, path_count, jobs, seeds, first_seed, limit, instances;
+    double days, slack, gb, step_s, up_h, down_h, apart;
+    size_t set_count, path_count, jobs, seeds, first_seed, limit, instances, starts;
     bool no_demand, no_bound, statics;
     struct market_costs costs;
 };
@@ -63,15 +66,14 @@ static void parse_rest(struct args *a, const char *name, const char *value)
                    {"--checkpoint", &a->costs.checkpoint_s},
                    {"--every", &a->costs.checkpoint_every_s},
                    {"--up-hours", &a->up_h},
-                   {"--down-hours", &a->down_h}};
+                   {"--down-hours", &a->down_h},
+                   {"--apart", &a->apart}};
     struct {
         const char *name;
         size_t *to;
-    } counts[] = {{"--jobs", &a->jobs},
-                  {"--seeds", &a->seeds},
-                  {"--first-seed", &a->first_seed},
-                  {"--limit", &a->limit},
-                  {"--instances", &a->instances}};
+    } counts[] = {
+        {"--jobs", &a->jobs},   {"--seeds", &a->seeds},         {"--first-seed", &a->first_seed},
+        {"--limit", &a->limit}, {"--instances", &a->instances}, {"--starts", &a->starts}};
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (strcmp(name, numbers[i].name) == 0) {
@@ -233,11 +235,11 @@ static struct market_result replay(const struct bench *b, const struct market_st
                                       .knobs = knobs,
                                       .step_s = b->a->step_s,
                                       .limits = b->limits,
-                                      .limit_count = b->limit_count,
-                                      .allowed = b->allowed};
+                                      .limit_count = b->limit_count};
+    const struct market_world world = {b->prices, b->avail, &b->a->costs, b->allowed};
     *took = cpu_s();
-    if (market_replay(&base_alloc_libc, b->prices, b->avail, b->jobs, b->a->jobs, &b->a->costs,
-                      &opts, &result, &err) != SHOAL_OK)
+    if (market_replay(&base_alloc_libc, &world, b->jobs, b->a->jobs, &opts, &result, &err) !=
+        SHOAL_OK)
         give_up(s->name, err.message);
     *took = cpu_s() - *took;
     return result;
@@ -271,6 +273,7 @@ static void show(const struct args *a, const char *name, size_t seed, const stru
 
 static double bound_of(const struct bench *b, size_t seed, double *plan)
 {
+    const struct market_world world = {b->prices, b->avail, &b->a->costs, b->allowed};
     double usd = 0, took = cpu_s(), lambda = 0;
     uint32_t moves = 0;
     shoal_err err = SHOAL_ERR_INIT;
@@ -278,8 +281,8 @@ static double bound_of(const struct bench *b, size_t seed, double *plan)
     *plan = 0;
     for (size_t i = 0; i < b->a->jobs; i++) {
         struct market_bound bound;
-        if (market_bound(&base_alloc_libc, b->prices, b->avail, &b->jobs[i], &b->a->costs,
-                         b->allowed, 0, &bound, &err) != SHOAL_OK)
+        if (market_bound(&base_alloc_libc, &world, &b->jobs[i], &(struct market_bound_opts){0},
+                         &bound, &err) != SHOAL_OK)
             give_up("bound:", err.message);
         usd += bound.usd;
         *plan += bound.plan_usd;
@@ -383,6 +386,23 @@ static struct market_avail *availability(shoal_env *env, const struct args *a,
     return avail;
 }
 
+static void make_jobs(const struct args *a, const double *speed, double first, double from_s,
+                      struct market_job *jobs)
+{
+    for (size_t i = 0; i < a->jobs; i++) {
+        double start = from_s + 86400.0 * (double)i;
+        jobs[i] =
+            (struct market_job){.name = "job",
+                                .work = first * a->days * 86400 / (1 + fmax(0, a->slack)),
+                                .start_s = start,
+                                .deadline_s = a->slack > 0 ? start + a->days * 86400 : INFINITY,
+                                .budget_usd = INFINITY,
+                                .instances = (uint32_t)a->instances,
+                                .speed = speed,
+                                .checkpoint_gb = a->gb};
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct args a = {.from = "2025-03-01",
@@ -394,6 +414,8 @@ int main(int argc, char **argv)
                      .down_h = 1,
                      .jobs = 1,
                      .instances = 1,
+                     .starts = 1,
+                     .apart = 1,
                      .seeds = 3,
                      .first_seed = 1,
                      .costs = MARKET_COSTS_INIT};
@@ -414,23 +436,15 @@ int main(int argc, char **argv)
     double first = speeds(&a, prices, speed);
     size_t demand, count = allow(&a, prices, speed, allowed, &demand);
     fprintf(stderr, "%zu offers, %zu of them on demand; read in %.2f s\n", count, demand, cpu_s());
-    for (size_t i = 0; i < a.jobs; i++) {
-        double start = day(a.from) + 86400.0 * (double)i;
-        jobs[i] = (struct market_job){.name = "job",
-                                      .work = first * a.days * 86400 / (1 + fmax(0, a.slack)),
-                                      .start_s = start,
-                                      .deadline_s = a.slack > 0 ? start + a.days * 86400 : INFINITY,
-                                      .budget_usd = INFINITY,
-                                      .instances = (uint32_t)a.instances,
-                                      .speed = speed,
-                                      .checkpoint_gb = a.gb};
-    }
     struct bench b = {.a = &a, .prices = prices, .jobs = jobs, .allowed = allowed};
     limit_regions(&a, &b);
     for (size_t seed = a.first_seed; seed < a.first_seed + a.seeds; seed++) {
         struct market_avail *avail = availability(env, &a, prices, seed);
         b.avail = avail;
-        one_seed(&b, seed);
+        for (size_t i = 0; i < a.starts; i++) {
+            make_jobs(&a, speed, first, day(a.from) + 86400.0 * a.apart * (double)i, jobs);
+            one_seed(&b, seed);
+        }
         market_avail_free(avail);
     }
     free(b.limits);

@@ -106,6 +106,29 @@ def year_rows(results, cases):
              moves=ours["moves"], missed=ours["missed"])
 
 
+# ---- short jobs with time to wait ----
+
+
+def short_rows(results, cases):
+    """Jobs of hours with several times as long to the deadline, from 40 dates, on the four kinds: means over the bound."""
+    for hours, times in ((8, 5),) if QUICK else [(hours, times) for hours in (2, 8, 24) for times in (2, 5, 10)]:
+        of = {}
+        for kind, gb in sorted({(kind, gb) for kind, _, gb in YEAR}):
+            rows = lines_of([program(cases.shoal, "market"), "--kinds", f"{kind}=1", "--gb", gb, "--from", "2024-02-24",
+                             "--days", hours * times / 24, "--slack", times - 1, "--starts", 40, "--apart", 18.37, "--first-seed", 11,
+                             "--seeds", SEEDS, "--avail", cases.avail, cases.spot, cases.catalogue], stderr=subprocess.DEVNULL)
+            for row in rows:
+                of.setdefault(row["strategy"], []).append(row)
+        mean = {name: sum(row["over_bound"] for row in rows) / len(rows) for name, rows in of.items() if name != "bound"}
+        missed = sum(row["missed"] + row["unfinished"] for row in of["shoal"])
+        best = min(mean["uniform"], mean["periodic"], mean["static"])
+        emit(results, bench="market", what=f"short jobs: {hours} hours of work, {times} times as long to the deadline, over the bound",
+             ours=round(mean["shoal"], 4), unit="x", bound="below every other strategy, no deadline missed",
+             holds=mean["shoal"] < best and missed == 0, n=len(of["shoal"]), against="the best of uniform, periodic and static",
+             peer=round(best, 4), ratio=round(mean["shoal"] / best, 4), uniform=round(mean["uniform"], 4),
+             periodic=round(mean["periodic"], 4), static=round(mean["static"], 4), missed=missed)
+
+
 # ---- 2020, choice of kind for each model ----
 
 
@@ -184,7 +207,7 @@ def market(shoal, work, results):
     if data is None or not (data / "spot").is_dir():
         return False
     cases = Cases(shoal, data, work)
-    for name, rows in (("speed", speed_rows), ("2020", kinds_of_2020), ("year", year_rows)):
+    for name, rows in (("speed", speed_rows), ("2020", kinds_of_2020), ("short", short_rows), ("year", year_rows)):
         if wanted(name) or name == "year":
             rows(results, cases)
     return True

@@ -362,6 +362,26 @@ static void find_best(struct advise_fit *fit, double known)
     fit->best = isnan(known) ? fit->best : known;
 }
 
+/* The loss before the first iteration, which is one for all runs: where they do not say it, the
+ * highest of where they would have begun, had they fallen in their first iterations as in the next
+ * ones. They fell more: it is at least that. */
+static double find_start(const struct advise_runs *runs, double size)
+{
+    double start = -(double)INFINITY;
+
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct advise_run *run = &runs->runs[i];
+        if (run->diverged || run->size != size || run->count == 0)
+            continue;
+        const struct advise_point *p = run->points;
+        double from = p->loss; /* NAN where it was not measured: never the larger */
+        if (run->count > 1 && p[1].loss < from)
+            from += (from - p[1].loss) / (p[1].iteration - p->iteration) * p->iteration;
+        start = isfinite(from) ? fmax(start, from) : start;
+    }
+    return start;
+}
+
 static shoal_status fit_all(struct advise_fit *fit, const struct advise_fit_opts *opts)
 {
     const struct advise_runs *runs = fit->runs;
@@ -373,11 +393,13 @@ static shoal_status fit_all(struct advise_fit *fit, const struct advise_fit_opts
     if (fit->algorithms == NULL)
         return SHOAL_E_NOMEM;
     find_size(fit, opts);
+    double start = find_start(runs, fit->size_curves);
     fit->best_least = fit->lowest = (double)INFINITY;
     fit->first = -(double)INFINITY;
     for (uint32_t i = 0; i < fit->algorithm_count && st == SHOAL_OK; i++) {
         struct advise_algorithm *a = &fit->algorithms[i];
         a->name = runs->algorithms[i];
+        a->start = start;
         if (!make_curves(&fit->arena, runs, i, fit->size_curves, a))
             return SHOAL_E_NOMEM;
         find_diverged(runs, i, a);

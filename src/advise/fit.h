@@ -8,12 +8,14 @@
  *     of two forms, the one that predicts machine counts left out of the fit better:
  *       "stretched": the curve of one machine count is that of another with its iterations
  *         multiplied by r(m), which may drift on the way. r is measured where curves pass the same
- *         losses; log r is linear in log m in between and beyond. Past the lowest loss seen
- *         log(loss - best) falls as a mix of i, sqrt i and log i, none of them rising;
+ *         losses, all having begun at one loss, no lower than the highest seen; log r is linear in
+ *         log m in between and beyond. Past the lowest loss seen log(loss - best) falls as a mix of
+ *         i, sqrt i and log i, none of them rising;
  *       "features": log(loss - best) is linear in few (num_few) of i, i/m, i/m^2, i/sqrt m, sqrt i,
  *         sqrt(i/m), log i, log(i/m), m, 1/m, log m.
  *     The best loss that can be reached is estimated with them, never above the lowest loss seen.
- * Curves are those of the lowest loss so far, and predictions never rise with iterations.
+ * Curves are those of the lowest loss so far, predictions never rise with iterations, and no run is
+ * expected to fall faster from its end on than it did in its later half.
  *
  * How far off this may be: every machine count is left out once, and how far off the fit of the
  * others (a `part`) is there says how well a count that was not measured is foreseen, nearer or
@@ -88,6 +90,7 @@ struct advise_model {
     struct advise_time time;
     /* stretched */
     struct advise_curve deep;      /* the deepest curve; count 0: none */
+    double start;                  /* the loss at iteration 0, as in advise_algorithm */
     struct advise_stretched *runs; /* by machines */
     size_t run_count;
     struct advise_tail tails[ADVISE_BESTS_MAX]; /* the likeliest first */
@@ -109,6 +112,7 @@ struct advise_algorithm {
     uint32_t diverged[ADVISE_COUNTS_MAX], diverged_count;
     uint32_t diverged_from;     /* this many machines and more diverge; UINT32_MAX: none */
     double lowest, first;       /* losses seen */
+    double start;               /* the loss before iteration 1, one for all algorithms */
     double best;                /* the likeliest estimate of the lowest that can be reached */
     double best_low, best_high; /* 5 % and 95 % of those estimates, to the next of them */
     size_t most_points;         /* falling losses of the curve that has most of them */

@@ -108,8 +108,8 @@ static shoal_status fit_one(const struct base_alloc *alloc, struct rows *rows, d
         weights += rows->weight[i];
         jacobian += rows->weight[i] * log(rows->loss[i] - best + grain);
     }
-    shoal_status st = num_few(alloc, rows->count, COLUMNS, rows->a, rows->b, rows->weight,
-                              rows->fold, rows->folds, &fit);
+    struct num_least problem = {rows->count, COLUMNS, rows->a, rows->b, rows->weight};
+    shoal_status st = num_few(alloc, &problem, rows->fold, rows->folds, &fit);
     if (st != SHOAL_OK)
         return st;
     *out =

@@ -27,7 +27,8 @@ static const double BEYOND = 1e3;  /* times the last iteration seen: all that is
  * loss would always be likeliest. */
 static const double GRAIN = 0.02;
 static const double DRIFT_SHARE = 0.5, DRIFT_MAX = 1, DRIFT_WAY = 2;
-static const double SLOPE_MAX = 2; /* of log r over log m, where it is continued */
+static const double FIRST_SHARE = 1.0 / 64; /* of the first iteration: sooner nothing is passed */
+static const double SLOPE_MAX = 2;          /* of log r over log m, where it is continued */
 
 /* ---- curves ---- */
 
@@ -63,9 +64,20 @@ static struct advise_curve cut(const struct advise_curve *curve, double ahead)
 
 /* ---- the stretch ---- */
 
+/* Iterations at which a curve passes a loss; before its first point it is taken to fall in a line
+ * from `start`, the loss at iteration 0. Else a run on many machines that has not come down to the
+ * first loss of one machine would be said to be where that one was after an iteration. */
+static double passes(const struct advise_curve *curve, double start, double loss)
+{
+    if (curve->count == 0 || !(loss > curve->loss[0])) /* none: never */
+        return advise_curve_at(curve, loss);
+    double share = start > curve->loss[0] ? (start - loss) / (start - curve->loss[0]) : 0;
+    return curve->iteration[0] * fmax(share, FIRST_SHARE);
+}
+
 /* Where the deepest curve has the last loss of this one, r there and how it drifts: from the points
  * of the later half, weighted by iterations. False: the curves have no losses in common. */
-static bool fit_run(const struct advise_curve *curve, const struct advise_curve *deep,
+static bool fit_run(const struct advise_curve *curve, const struct advise_curve *deep, double start,
                     struct advise_stretched *out)
 {
     double w = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, end = curve->iteration[curve->count - 1];
@@ -74,7 +86,7 @@ static bool fit_run(const struct advise_curve *curve, const struct advise_curve 
     for (size_t k = 0; k < THIN; k++) {
         size_t i = curve->count > THIN ? k * (curve->count - 1) / (THIN - 1) : k;
         double own = i < curve->count ? curve->iteration[i] : 0;
-        double at = own > 0 ? advise_curve_at(deep, curve->loss[i]) : 0;
+        double at = own > 0 ? passes(deep, start, curve->loss[i]) : 0;
         if (!(own > 0 && at > 0 && isfinite(at)))
             continue;
         double weight = (own >= end / 2 ? 1 : 0.02) * own, x = log(at), y = log(own / at);
@@ -95,9 +107,9 @@ static bool fit_run(const struct advise_curve *curve, const struct advise_curve 
 }
 
 /* log r of a run where the deepest curve, or what continues it, is after u iterations at `loss`. */
-static double run_log_r(const struct advise_stretched *run, double u, double loss)
+static double run_log_r(const struct advise_stretched *run, double start, double u, double loss)
 {
-    double own = advise_curve_at(&run->curve, loss);
+    double own = passes(&run->curve, start, loss);
 
     if (isfinite(own) && own > 0 && u > 0)
         return log(own / u);
@@ -111,7 +123,7 @@ static double log_stretch(const struct advise_model *m, double machines, double 
 
     for (size_t i = 0; i < m->run_count; i++) {
         const struct advise_stretched *run = &m->runs[i];
-        double log_m = log(run->curve.run->machines), log_r = run_log_r(run, u, loss);
+        double log_m = log(run->curve.run->machines), log_r = run_log_r(run, m->start, u, loss);
         if (count > 0 && x[count - 1] == log_m) {
             y[count - 1] = (y[count - 1] * n + log_r) / (n + 1);
             n++;
@@ -186,7 +198,8 @@ static shoal_status fit_tail(const struct base_alloc *alloc, const struct advise
         b[k] = log(deep->loss[at[k]] - best);
         weight[k] = 0.1 + u / t.unit;
     }
-    shoal_status st = num_nnls(alloc, n, COLUMNS, a, b, weight, x, NULL);
+    struct num_least problem = {n, COLUMNS, a, b, weight};
+    shoal_status st = num_nnls(alloc, &problem, x, NULL);
     if (st != SHOAL_OK)
         return st;
     t.a[0] = x[0] - x[1];
@@ -262,7 +275,7 @@ static double beyond(const struct advise_model *m, const struct advise_tail *t, 
 double advise_stretch_steps(const struct advise_model *m, uint32_t tail, double machines,
                             double loss)
 {
-    double u = advise_curve_at(&m->deep, loss);
+    double u = passes(&m->deep, m->start, loss);
 
     if (!isfinite(u))
         u = m->tail_count > tail ? beyond(m, &m->tails[tail], loss) : (double)INFINITY;
@@ -287,6 +300,7 @@ shoal_status advise_stretch_fit(const struct advise_algorithm *a, uint32_t skip,
 
     out->run_count = 0;
     out->deep = deep;
+    out->start = a->start;
     out->tail_count = 0;
     for (size_t i = 0; i < a->curve_count; i++) {
         struct advise_curve c = cut(&a->curves[i], ahead);
@@ -303,7 +317,7 @@ shoal_status advise_stretch_fit(const struct advise_algorithm *a, uint32_t skip,
     for (size_t i = 0; i < a->curve_count; i++) {
         struct advise_curve c = cut(&a->curves[i], ahead);
         if (c.run->machines != skip && c.count > 0 &&
-            fit_run(&c, &deep, &out->runs[out->run_count]))
+            fit_run(&c, &deep, a->start, &out->runs[out->run_count]))
             out->run_count++;
     }
     sort_runs(out);

@@ -175,7 +175,8 @@ shoal_status advise_time_fit(const struct base_alloc *alloc, const struct advise
         }
         for (size_t i = rows; i < rows + PRIORS; i++)
             weight[i] *= unit * unit;
-        st = num_nnls(alloc, rows + PRIORS, TERMS, a, b, weight, time.theta, NULL);
+        struct num_least problem = {rows + PRIORS, TERMS, a, b, weight};
+        st = num_nnls(alloc, &problem, time.theta, NULL);
         for (int k = 0; k < TERMS; k++)
             time.theta[k] *= unit;
         for (size_t i = 0; i < rows; i++)

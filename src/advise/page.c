@@ -283,7 +283,7 @@ static bool better(const struct advise_page *p, const struct advise_candidate *a
     return isnan(p->question->target) ? a->loss < b->loss : a->seconds < b->seconds;
 }
 
-/* The fastest, the cheapest, that of the deadline, and the fastest of every algorithm. */
+/* The fastest, the cheapest, that of the deadline, and the fastest of every other algorithm. */
 static void losses_choose(struct losses *l)
 {
     const struct advise_choice *ch = l->page->choice;
@@ -295,6 +295,8 @@ static void losses_choose(struct losses *l)
     losses_pick(l, ch->by_deadline);
     for (uint32_t a = 0; a < l->page->fit->algorithm_count; a++) {
         uint32_t best = UINT32_MAX;
+        if (l->count > 0 && ch->candidates[l->candidate[0]].algorithm == a)
+            continue;
         for (uint32_t i = 0; i < ch->count; i++)
             if (ch->candidates[i].algorithm == a && ch->candidates[i].p.verdict == ADVISE_GOOD &&
                 (best == UINT32_MAX || better(l->page, &ch->candidates[i], &ch->candidates[best])))

@@ -10,6 +10,7 @@ static const double REACH_MIN = 0.3; /* odds of getting there at all, for a pred
 static const double NEVER_MAX = 0.05; /* and below these it is said that it never does */
 static const size_t NEVER_POINTS = 8;
 static const double NOT_YET = 1.1; /* a run that is not there has at least so much more to go */
+static const double HALF = 0.5;    /* of a run: what its pace is taken from */
 static const double AHEAD_MOST = 4;
 static const double AHEAD_LEAST = 0.25; /* doublings: the first step into the unknown */
 static const double HALF_STEP = 0.5;    /* losses are known at whole iterations */
@@ -78,6 +79,23 @@ static bool measured(const struct advise_algorithm *a, double machines, double l
     return true;
 }
 
+/* Curves fall ever more slowly: at the pace of a run's later half, its stalls counted, a loss is
+ * not reached before so many iterations, whatever other machine counts say. 0: the run has no
+ * pace. */
+static double at_own_pace(const struct advise_curve *c, double loss)
+{
+    size_t last = c->count - 1, k = last;
+    double end = c->run->points[c->run->count - 1].iteration;
+
+    if (last == 0)
+        return 0;
+    do
+        k--;
+    while (k > 0 && c->iteration[k] > HALF * end);
+    double pace = (c->loss[k] - c->loss[last]) / (end - c->iteration[k]);
+    return end + (c->loss[last] - loss) / pace;
+}
+
 /* The model's iterations, moved to agree with what was measured on so many machines; `skip`: not if
  * that is this count. */
 static double steps_of(const struct advise_algorithm *a, const struct advise_model *m,
@@ -93,10 +111,11 @@ static double steps_of(const struct advise_algorithm *a, const struct advise_mod
         return steps;
     double end = c->iteration[c->count - 1];
     double at_end = raw_steps(m, which, machines, c->loss[c->count - 1]);
+    double least = fmax(NOT_YET * end, at_own_pace(c, loss));
     if (!(isfinite(at_end) && at_end > 0 && end > 0))
-        return fmax(steps, NOT_YET * end);
+        return fmax(steps, least);
     double by = fmin(fmax(log(end / at_end), -ANCHOR_MAX), ANCHOR_MAX);
-    return fmax(steps * exp(by), NOT_YET * end);
+    return fmax(steps * exp(by), least);
 }
 
 /* What each estimate of the best loss says, and its odds. One entry where all say the same. */

@@ -62,6 +62,7 @@ struct advise_runs {
     size_t point_count;
     size_t copies;      /* runs that are copies */
     size_t same_rows;   /* rows equal to the one before */
+    size_t resumed;     /* runs of `shoal train` whose times begin where they went on */
     uint64_t hash;      /* of all bytes read, for reports */
     bool sizes_missing; /* some runs state a size and some do not */
     bool sized, unsized;

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "env/header.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,27 +13,24 @@ enum { ALGORITHM, MACHINES, SIZE, RUN, ITERATION, TIME, LOSS, COLUMNS };
 
 static const double NUMBER_MAX = 1e15;
 static const char MAGIC[] = "#shoal-runs v1";
-static const char *const NAMES[COLUMNS] = {"algorithm", "machines", "size", "run",
-                                           "iteration", "time_s",   "loss"};
-static const bool REQUIRED[COLUMNS] = {
-    [ALGORITHM] = true, [MACHINES] = true, [ITERATION] = true, [TIME] = true, [LOSS] = true};
+static const struct env_column NAMED[COLUMNS] = {
+    [ALGORITHM] = {"algorithm", true, -1}, [MACHINES] = {"machines", true, -1},
+    [SIZE] = {"size", false, -1},          [RUN] = {"run", false, -1},
+    [ITERATION] = {"iteration", true, -1}, [TIME] = {"time_s", true, -1},
+    [LOSS] = {"loss", true, -1},
+};
 
 struct reading {
     struct env_lines *lines;
     struct env_field fields[ENV_FIELDS_MAX];
     size_t count;
-    int at[COLUMNS]; /* of each column, -1: it has none */
+    struct env_column columns[COLUMNS];
 };
 
 static shoal_status expected(const struct reading *rd, const struct env_field *field,
                              const char *what, shoal_err *err)
 {
-    char shown[ENV_SHOWN_MAX];
-
-    if (field->length == 0)
-        return env_lines_bad(rd->lines, field->column, err, "expected %s, found nothing", what);
-    return env_lines_bad(rd->lines, field->column, err, "expected %s, found '%s'", what,
-                         env_lines_show(field->text, field->length, shown));
+    return env_lines_expected(rd->lines, field, what, err);
 }
 
 /* The next line that is neither blank nor a comment, in fields. */
@@ -54,8 +52,8 @@ static shoal_status next(struct reading *rd, shoal_err *err)
 
 static shoal_status read_header(struct reading *rd, shoal_err *err)
 {
-    char shown[ENV_SHOWN_MAX];
     shoal_status st = next(rd, err);
+    struct env_header header = {rd->lines, rd->fields, rd->count, true};
 
     if (st == SHOAL_END && rd->lines->line == 0)
         return base_err(err, SHOAL_E_FORMAT,
@@ -66,34 +64,17 @@ static shoal_status read_header(struct reading *rd, shoal_err *err)
         return env_lines_bad(rd->lines, 0, err,
                              "expected a header such as "
                              "algorithm,machines,iteration,time_s,loss");
-    for (int c = 0; c < COLUMNS; c++)
-        rd->at[c] = -1;
-    for (size_t i = 0; i < rd->count && st == SHOAL_OK; i++) {
-        const struct env_field *f = &rd->fields[i];
-        int c = 0;
-        while (c < COLUMNS &&
-               (strlen(NAMES[c]) != f->length || memcmp(NAMES[c], f->text, f->length) != 0))
-            c++;
-        env_lines_show(f->text, f->length, shown);
-        if (c == COLUMNS)
-            st = env_lines_bad(rd->lines, f->column, err,
-                               "unknown column '%s'; there are algorithm, machines, size, run, "
-                               "iteration, time_s, loss",
-                               shown);
-        else if (rd->at[c] >= 0)
-            st = env_lines_bad(rd->lines, f->column, err, "column '%s' is there twice", shown);
-        else
-            rd->at[c] = (int)i;
-    }
-    for (int c = 0; c < COLUMNS && st == SHOAL_OK; c++)
-        if (REQUIRED[c] && rd->at[c] < 0)
-            st = env_lines_bad(rd->lines, 0, err, "column '%s' is missing", NAMES[c]);
-    return st;
+    if (st != SHOAL_OK)
+        return st;
+    memcpy(rd->columns, NAMED, sizeof rd->columns);
+    return env_header_find(&header, rd->columns, COLUMNS, err);
 }
 
 static const struct env_field *field(const struct reading *rd, int column)
 {
-    return rd->at[column] < 0 ? NULL : &rd->fields[rd->at[column]];
+    int at = rd->columns[column].at;
+
+    return at < 0 ? NULL : &rd->fields[at];
 }
 
 static shoal_status read_name(const struct reading *rd, int column, bool required,
@@ -116,7 +97,7 @@ static shoal_status read_number(const struct reading *rd, int column, double min
 {
     const struct env_field *f = field(rd, column);
 
-    if (f == NULL || (f->length == 0 && !REQUIRED[column]))
+    if (f == NULL || (f->length == 0 && !rd->columns[column].required))
         return SHOAL_OK;
     if (!base_parse_f64(f->text, f->length, out) || *out < min || *out > NUMBER_MAX)
         return expected(rd, f, what, err);

@@ -10,6 +10,7 @@
 enum { TEXT_MAX = 256 << 20, PIECE = 64 * 1024, SETTINGS_MAX = 16 * 1024, THREADS_MAX = 4096 };
 
 static const double NUMBER_MAX = 1e15;
+static const double LATE = 1.5; /* times the way to the next point: so far a curve begins late */
 
 struct object {
     const char *path;
@@ -86,6 +87,25 @@ static shoal_status read_points(struct advise_runs *runs, const struct object *o
     return st;
 }
 
+/* A job that was resumed counts its clocks from the first on and its seconds from where it went on.
+ * Then the clocks before are taken to have been as long as those that came after, on as many
+ * machines. */
+static void add_time_before(struct advise_runs *runs, struct advise_run *run)
+{
+    const struct advise_point *first = &run->points[0], *last = &run->points[run->count - 1];
+
+    if (run->count < 2 ||
+        !(first->iteration > LATE * (run->points[1].iteration - first->iteration)))
+        return;
+    double step_s = (last->time_s - first->time_s) / (last->iteration - first->iteration);
+    double before_s = first->iteration * step_s - first->time_s;
+    if (!(before_s > first->time_s && before_s <= NUMBER_MAX))
+        return;
+    for (size_t i = 0; i < run->count; i++)
+        run->points[i].time_s += before_s;
+    runs->resumed++;
+}
+
 /* A run of its own, whatever it is called: a name that is taken gets the run's number. */
 static struct advise_run *new_run(struct advise_runs *runs, const char *algorithm,
                                   uint32_t machines, double size, const char *name, shoal_err *err)
@@ -159,8 +179,11 @@ static shoal_status read_object(struct advise_runs *runs, const struct object *o
     const json_t *curve = json_object_get(o->json, "curve");
     const json_t *sized = json_object_get(o->json, "size");
 
-    if (json_is_object(json_object_get(o->json, "error")))
-        return bad(o, err, "it is of a run that failed");
+    if (json_is_object(json_object_get(o->json, "error"))) {
+        shoal_status st = bad(o, err, "it is of a run that failed or was stopped");
+        base_err_hint(err, "leave that line out: only runs that end print their losses");
+        return st;
+    }
     if (algorithm == NULL)
         algorithm = json_string_value(json_object_get(o->json, "app"));
     if (machines == NULL)
@@ -186,6 +209,8 @@ static shoal_status read_object(struct advise_runs *runs, const struct object *o
     if (run == NULL)
         return err->code == SHOAL_E_LIMIT ? SHOAL_E_LIMIT : SHOAL_E_NOMEM;
     shoal_status st = read_points(runs, o, curve, run, err);
+    if (st == SHOAL_OK)
+        add_time_before(runs, run);
     return st == SHOAL_OK ? read_source(runs, o, run->algorithm, err) : st;
 }
 

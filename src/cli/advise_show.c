@@ -12,15 +12,26 @@ enum { TEXT_MAX = 1 << 16, ROWS_MAX = 24 };
 static const double WOBBLE_MAX = 0.2; /* of what losses fall */
 static const double FAR_BELOW = 0.1;  /* of what losses fell so far */
 
+/* Decimal places with which a number below 0.1 has two digits that say something. */
+static int small_places(double v)
+{
+    int places = 3;
+
+    for (double next = 0.0995; v < next / 10 && places < 7; next /= 10)
+        places++;
+    return places;
+}
+
 const char *cli_advise_cost(const struct advise_question *q, double cost, char *buf, size_t size)
 {
     if (!(cost < 1e12))
         snprintf(buf, size, "-");
     else if (q->usd_h > 0)
-        snprintf(buf, size, cost < 0.1 ? "$%.2g" : "$%.2f", cost);
+        snprintf(buf, size, "$%.*f", cost < 0.1 ? small_places(cost) : 2, cost);
     else {
+        double shown = cost < 1 ? cost * 3600 : cost;
         char number[32];
-        snprintf(number, sizeof number, "%.3g", cost < 1 ? cost * 3600 : cost);
+        snprintf(number, sizeof number, shown < 1000 ? "%.3g" : "%.0f", shown);
         snprintf(buf, size, "%s machine-%s%s", number, cost < 1 ? "second" : "hour",
                  strcmp(number, "1") == 0 ? "" : "s");
     }
@@ -75,6 +86,21 @@ static void put_best(struct base_buf *out, const struct cli_advised *s, const ch
     base_buf_puts(out, "\n");
 }
 
+/* What `shoal train` can do of a path, where its runs say that it made them. */
+static const char *how_to_change(const struct cli_advised *s, const struct advise_path *path)
+{
+    uint32_t first = s->choice->candidates[path->legs[0].candidate].algorithm;
+
+    for (uint32_t i = 0; i < path->leg_count; i++) {
+        uint32_t algorithm = s->choice->candidates[path->legs[i].candidate].algorithm;
+        if (s->runs->sources[algorithm].app == NULL)
+            return "";
+        if (algorithm != first)
+            return " ('shoal train' cannot change its algorithm on the way)";
+    }
+    return " ('shoal scale' changes the workers of a job that runs)";
+}
+
 static void put_path(struct base_buf *out, const struct cli_advised *s, const char *word,
                      const struct advise_path *path, bool cheap)
 {
@@ -92,9 +118,9 @@ static void put_path(struct base_buf *out, const struct cli_advised *s, const ch
     }
     base_buf_puts(out, ": ");
     put_time(out, path->seconds, path->low_s, path->high_s);
-    base_buf_printf(out, ", %s; %.0f%% %s than without, if a model carries over as it is\n",
+    base_buf_printf(out, ", %s; %.0f%% %s than without, if a model carries over as it is%s\n",
                     cli_advise_cost(s->question, path->cost, cost, sizeof cost), 100 * path->gain,
-                    cheap ? "cheaper" : "faster");
+                    cheap ? "cheaper" : "faster", how_to_change(s, path));
 }
 
 static void put_deadline(struct base_buf *out, const struct cli_advised *s)
@@ -195,6 +221,7 @@ static int print_table(const struct cli_context *cx, const struct cli_advised *s
     const struct advise_choice *ch = s->choice;
     bool losses = isnan(s->question->target);
     struct cli_columns table;
+    uint32_t hidden = ch->good;
     char text[32], cost[48];
 
     cli_columns_init(&table, cx, "lrrrrrl");
@@ -210,6 +237,7 @@ static int print_table(const struct cli_context *cx, const struct cli_advised *s
                                 losses ? k->high_loss : k->high_s};
         if (!is_shown(s, i, ch->good))
             continue;
+        hidden--;
         cli_columns_cell(&table, style, "%s", name_of(s, k));
         cli_columns_cell(&table, style, "%u", k->machines);
         for (size_t n = 0; n < BASE_COUNT(shown); n++) {
@@ -225,6 +253,9 @@ static int print_table(const struct cli_context *cx, const struct cli_advised *s
     }
     int rc = cli_columns_print(&table);
     cli_columns_fini(&table);
+    if (rc == 0 && hidden > 0)
+        base_log(&cx->log, BASE_LOG_INFO, "%u more candidate%s not shown: --json has all", hidden,
+                 hidden == 1 ? " is" : "s are");
     return rc;
 }
 
@@ -274,6 +305,30 @@ static void warn_algorithm(const struct cli_context *cx, const struct cli_advise
                  "%s was measured on two machine counts only: what lies between and beyond them is "
                  "a guess; a third would help",
                  a->name);
+}
+
+/* An algorithm that no row of the table has, and nothing was said about: why not. */
+static void warn_left_out(const struct cli_context *cx, const struct cli_advised *s, uint32_t i)
+{
+    const struct advise_algorithm *a = &s->fit->algorithms[i];
+    bool never = false, unreached = false;
+
+    for (uint32_t k = 0; k < s->choice->count; k++) {
+        const struct advise_candidate *c = &s->choice->candidates[k];
+        if (c->algorithm == i && c->p.verdict == ADVISE_GOOD)
+            return;
+        never = never || (c->algorithm == i && c->p.verdict == ADVISE_NEVER);
+        unreached = unreached || (c->algorithm == i && c->p.verdict == ADVISE_UNREACHED);
+    }
+    if (unreached)
+        base_log(&cx->log, BASE_LOG_WARN,
+                 "%s is left out: it got to %.6g, too far from there to say when it arrives; a "
+                 "longer run would help",
+                 a->name, a->lowest);
+    else if (never)
+        base_log(&cx->log, BASE_LOG_WARN,
+                 "%s is left out: it got to %.6g and does not arrive, as far as can be seen",
+                 a->name, a->lowest);
 }
 
 /* How far losses lie above the lowest before them, of all that they fall: 0 when they only fall. */
@@ -335,11 +390,18 @@ void cli_advise_warn(const struct cli_context *cx, const struct cli_advised *s)
     if (r->same_rows > 0)
         base_log(log, BASE_LOG_WARN, "%zu row%s equal to the one before: left out", r->same_rows,
                  r->same_rows == 1 ? " is" : "s are");
+    if (r->resumed > 0)
+        base_log(log, BASE_LOG_WARN,
+                 "%zu run%s resumed and do%s not say how long it took until then: as long, an "
+                 "iteration, as from then on",
+                 r->resumed, r->resumed == 1 ? " was" : "s were", r->resumed == 1 ? "es" : "");
     if (r->sizes_missing)
         base_log(log, BASE_LOG_WARN,
                  "some runs state a size and some do not: those count as size 1");
-    for (uint32_t i = 0; i < s->fit->algorithm_count; i++)
+    for (uint32_t i = 0; i < s->fit->algorithm_count; i++) {
         warn_algorithm(cx, s, i);
+        warn_left_out(cx, s, i);
+    }
     warn_losses(cx, s);
     if (s->fit->size != s->fit->size_curves)
         base_log(

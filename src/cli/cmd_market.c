@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/interrupt.h"
 #include "cli/market_work.h"
 #include "cli/output.h"
 #include "cli/repeat.h"
@@ -177,14 +178,20 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
         st = cli_market_prices(cx, args, arg_count, w->v->format, &w->v->rates, &w->prices, &err);
     if (st == SHOAL_OK)
         st = cli_market_setup(w, &err);
+    cli_interrupt_start(); /* from here on it is asked for often */
     if (st == SHOAL_OK) {
         write_title(w);
         st = cli_market_run(w, &err);
     }
     if (st == SHOAL_OK && w->v->report != NULL)
         st = write_report(w, args, arg_count, &err);
+    cli_interrupt_stop();
     int rc = st == SHOAL_OK ? show(w) : cli_fail(cx, st, &err);
     cli_market_fini(w);
+    if (st == SHOAL_E_CANCELLED) {
+        fflush(cx->out);
+        cli_interrupt_raise();
+    }
     return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/repeat.h"
 #include "cli/study_show.h"
+#include "study/advice.h"
 #include "study/machines.h"
 #include "study/page.h"
 #include <stddef.h>
@@ -24,7 +25,7 @@ struct values {
     const char *cluster, *quotas, *profiles, *report;
     uint32_t format, failures;
     double round_s, restart_s, trial_s;
-    uint64_t seed, threads;
+    uint64_t seed, draws, threads;
     struct base_opt_list sets;
 };
 
@@ -141,11 +142,12 @@ static shoal_status run_study(struct work *w, shoal_err *err)
     opts.sets = v->sets.items;
     opts.set_count = v->sets.count;
     opts.seed = v->seed;
+    opts.draws = (uint32_t)v->draws;
     opts.threads = (uint32_t)v->threads;
     opts.done = &w->done;
     opts.stop = cli_interrupt_flag();
     struct cli_progress *progress = cli_progress_start(
-        w->cx, "study", &w->done, (STUDY_RUNS + STUDY_ECHOES) * (uint64_t)w->trace->job_count);
+        w->cx, "study", &w->done, study_run_count(&opts) * (uint64_t)w->trace->job_count);
     shoal_status st = study_make(w->cx->env, w->trace, &w->cluster, &opts, &w->study, err);
     cli_progress_stop(progress);
     return st;
@@ -201,6 +203,15 @@ static void print_notes(const struct work *w)
         if (!w->study->runs[r].possible)
             base_log(log, BASE_LOG_INFO, "not simulated: %s, as %s", study_guidelines[r].name,
                      w->study->runs[r].why_not);
+    if (w->study->pool.gpus > 0) {
+        char hours[48];
+        base_log(
+            log, BASE_LOG_INFO,
+            "trial pool: %u GPU%s; trials waited %s hours for it, which the columns of waiting "
+            "do not have",
+            w->study->pool.gpus, w->study->pool.gpus == 1 ? "" : "s",
+            study_hours(w->study->pool_wait_s, hours, sizeof hours));
+    }
     if (w->v->failures == STUDY_FAILURES_MODEL && !w->study->few)
         base_log(log, BASE_LOG_INFO,
                  "speeds and failures are modelled, the trace does not tell them; --failures none "
@@ -343,6 +354,16 @@ static const struct base_opt rows[] = {
      .fallback = "1",
      .help = "seed of the failures drawn",
      .offset = offsetof(struct values, seed)},
+    {.name = "draws",
+     .type = BASE_OPT_U64,
+     .meta = "N",
+     .fallback = "3",
+     .min = 1,
+     .max = STUDY_DRAWS_MAX,
+     .help =
+         "draws of failures and of submissions up to a round later, for ranges; time grows with "
+         "them",
+     .offset = offsetof(struct values, draws)},
     {.name = "threads",
      .letter = 't',
      .type = BASE_OPT_U64,
@@ -379,8 +400,11 @@ const struct cli_command cli_cmd_study = {
         "where, or how they ended: both are modelled after the Philly study, and the report says "
         "so.\n\n"
         "Columns: waiting is in hours of all jobs; GPU H SAVED are GPU-hours held less than as it "
-        "is, trials counted; ~ is where a difference may be luck of placement (the base line, run "
-        "again with submissions up to a round later, differs as much); USEFUL is the GPU time of "
+        "is, trials counted, of the first draw, beside it the least and the most of all --draws; ~ "
+        "is "
+        "where a difference may be luck of placement (the base line, run again with submissions "
+        "up to a round later, differs as much, or draws differ in its sign); waiting in the trial "
+        "pool is in AVG JCT and in no column of waiting; USEFUL is the GPU time of "
         "work "
         "that passes over that of all GPUs, in the same span for every row; AVG JCT is the "
         "completion time of jobs that pass.\n\n"

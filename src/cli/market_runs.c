@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include <math.h>
 #include <string.h>
@@ -121,24 +122,26 @@ static void run_one(void *ctx, size_t index)
 {
     struct cli_market *w = ctx;
     const struct base_alloc *alloc = env_alloc(w->cx->env);
+    const struct market_world world = {w->prices, w->avail, &w->costs, w->allowed};
     struct ticking t = {w, days_of(w), 0};
     uint64_t began = env_now_ns(w->cx->env);
 
     if (index >= w->run_count) {
         size_t job = index - w->run_count;
-        w->status[index] = market_bound(alloc, w->prices, w->avail, &w->jobs[job], &w->costs,
-                                        w->allowed, w->v->cell_s, &w->bounds[job], &w->errs[index]);
+        struct market_bound_opts opts = {.cell_s = w->v->cell_s, .stop = cli_interrupt_flag()};
+        w->status[index] =
+            market_bound(alloc, &world, &w->jobs[job], &opts, &w->bounds[job], &w->errs[index]);
     } else {
         struct market_replay_opts opts = {.strategy = w->runs[index].strategy,
                                           .knobs = w->knobs[index],
                                           .step_s = w->v->step_s,
                                           .limits = w->limits,
                                           .limit_count = w->limit_count,
-                                          .allowed = w->allowed,
                                           .tick = tick,
-                                          .ctx = &t};
-        w->status[index] = market_replay(alloc, w->prices, w->avail, w->jobs, w->job_count,
-                                         &w->costs, &opts, &w->runs[index].result, &w->errs[index]);
+                                          .ctx = &t,
+                                          .stop = cli_interrupt_flag()};
+        w->status[index] = market_replay(alloc, &world, w->jobs, w->job_count, &opts,
+                                         &w->runs[index].result, &w->errs[index]);
     }
     tell(&t, t.days);
     w->took_s[index] = (double)(env_now_ns(w->cx->env) - began) * 1e-9;
@@ -194,6 +197,11 @@ static void fill_story(struct cli_market *w)
         if (w->bounds != NULL) {
             s->bound_usd += w->bounds[j].usd;
             s->plan_usd += w->bounds[j].plan_usd;
+            if (isfinite(w->bounds[j].usd) && w->jobs[j].budget_usd < w->bounds[j].usd &&
+                s->poor_count++ == 0) {
+                s->poor = j;
+                s->poor_usd = w->bounds[j].usd;
+            }
         }
         for (size_t i = 0; i < w->run_count; i++) {
             const struct market_outcome *o = &w->runs[i].result.jobs[j];
@@ -202,6 +210,22 @@ static void fill_story(struct cli_market *w)
         }
     }
     s->to_s = fmax(s->to_s, s->from_s + 1);
+}
+
+/* Somebody pressed Ctrl-C: what was done by then. */
+static shoal_status stopped(const struct cli_market *w, shoal_err *err)
+{
+    char done[256] = "", usd[32];
+
+    for (size_t i = 0; i < w->run_count; i++) {
+        size_t used = strlen(done);
+        if (w->status[i] == SHOAL_OK)
+            snprintf(done + used, sizeof done - used, "%s%s %s", used == 0 ? "" : ", ",
+                     w->runs[i].label, cli_market_usd(w->runs[i].result.usd, usd, sizeof usd));
+    }
+    if (done[0] == '\0')
+        return base_err(err, SHOAL_E_CANCELLED, "stopped before any strategy was replayed");
+    return base_err(err, SHOAL_E_CANCELLED, "stopped; replayed by then: %s", done);
 }
 
 shoal_status cli_market_run(struct cli_market *w, shoal_err *err)
@@ -231,6 +255,8 @@ shoal_status cli_market_run(struct cli_market *w, shoal_err *err)
             *err = w->errs[i];
         }
     }
+    if (st == SHOAL_E_CANCELLED)
+        return stopped(w, err);
     if (st == SHOAL_OK)
         fill_story(w);
     if (st == SHOAL_OK && !w->v->no_bound && !bound)

@@ -53,6 +53,30 @@ static void kinds_text(const struct cli_market *w, char *buf, size_t size)
         snprintf(buf + used, size - used, " and %zu more", more);
 }
 
+/* "its budget of $20.00 is not enough in this time: no plan costs less than $96.10" */
+static void say_poor(const struct cli_market *w)
+{
+    const struct market_story *s = &w->story;
+    const struct market_job *job = &w->jobs[s->poor];
+    char budget[CELL], least[CELL];
+
+    if (s->poor_count == 0)
+        return;
+    cli_market_usd(job->budget_usd, budget, sizeof budget);
+    cli_market_usd(s->poor_usd, least, sizeof least);
+    if (w->job_count == 1)
+        fprintf(w->cx->out, "its budget of %s is not enough", budget);
+    else
+        fprintf(w->cx->out, "the budget of '%s', %s, is not enough", job->name, budget);
+    fprintf(w->cx->out, "%s: no plan costs less than %s",
+            isfinite(job->deadline_s) ? " in this time" : "", least);
+    if (s->poor_count == 2)
+        fputs("; nor is that of one more job", w->cx->out);
+    else if (s->poor_count > 2)
+        fprintf(w->cx->out, "; nor are those of %zu more jobs", s->poor_count - 1);
+    putc('\n', w->cx->out);
+}
+
 void cli_market_head(const struct cli_market *w)
 {
     const struct market_story *s = &w->story;
@@ -70,8 +94,10 @@ void cli_market_head(const struct cli_market *w)
     if (w->zone_count > 0)
         fprintf(out, "%s zone%s of ", base_format_count(w->zone_count, count, sizeof count),
                 plural(w->zone_count));
-    fprintf(out, "%s region%s\n\n", base_format_count(w->region_count, count, sizeof count),
+    fprintf(out, "%s region%s\n", base_format_count(w->region_count, count, sizeof count),
             plural(w->region_count));
+    say_poor(w);
+    putc('\n', out);
 }
 
 /* ---- the table ---- */
@@ -243,9 +269,7 @@ static void say_unfinished(const struct cli_market *w, const struct market_sums 
         why = "nothing it could hold is to be had before prices end";
     if (r->jobs[0].broke)
         why = "its budget is spent before the work is done";
-    if (w->job_count == 1 && w->jobs[0].budget_usd < w->story.bound_usd)
-        fputs("no plan does the work for its budget\n", w->cx->out);
-    else if (w->job_count == 1)
+    if (w->job_count == 1)
         fprintf(w->cx->out, "%s does not finish: %s\n", w->runs[w->story.lead].label, why);
     else
         fprintf(w->cx->out, "%s leaves %zu of %zu jobs unfinished\n", w->runs[w->story.lead].label,

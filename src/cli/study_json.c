@@ -24,6 +24,16 @@ static void put_text(struct base_buf *out, const char *name, const char *text)
     base_buf_json_string(out, text);
 }
 
+/* Least and most of all draws. */
+static void put_range(struct base_buf *out, const char *name, struct study_range range)
+{
+    base_buf_printf(out, ",\"%s\":[", name);
+    base_json_f64(out, range.least);
+    base_buf_puts(out, ",");
+    base_json_f64(out, range.most);
+    base_buf_puts(out, "]");
+}
+
 static void put_delays(struct base_buf *out, const struct study_tally *t)
 {
     base_buf_puts(out, ",\"delays\":{");
@@ -108,6 +118,9 @@ static void put_run(struct base_buf *out, const struct study *s, enum study_run_
     put_text(out, "policy", r->policy);
     for (size_t i = 0; i < BASE_COUNT(fields); i++)
         cli_json_number(out, fields[i].name, fields[i].value);
+    put_range(out, "saved_gpu_s_range", study_saved_range(s, id));
+    put_range(out, "spared_gpu_s_range", study_spared_range(s, id));
+    put_range(out, "fragmentation_ratio_range", study_ratio_range(s, id));
     put_delays(out, t);
     put_servers(out, t);
     base_buf_puts(out, "}");
@@ -178,6 +191,7 @@ static void put_study(struct base_buf *out, const struct cli_study *shown)
     base_buf_printf(out,
                     ",\"cluster_chosen\":%s,\"seed\":%" PRIu64 ",\"input_hash\":\"%016" PRIx64 "\"",
                     shown->chosen ? "true" : "false", s->opts.seed, s->trace->input_hash);
+    base_buf_printf(out, ",\"draws\":%u", s->more_count + 1);
     cli_json_number(out, "span_s", s->jobs.to_s - s->jobs.from_s);
     cli_json_number(out, "wall_s", s->wall_s);
     put_quotas(out, s);
@@ -188,6 +202,7 @@ static void put_study(struct base_buf *out, const struct cli_study *shown)
     cli_json_number(out, "held_gpu_s", s->pool_gpu_s);
     base_buf_puts(out, "}");
     put_failures(out, s);
+    put_range(out, "lost_gpu_s_range", study_lost_range(s));
     enum study_run_id first = study_first_step(s), second = study_second_step(s);
     base_buf_puts(out, ",\"first\":");
     if (first == STUDY_BASE)

@@ -86,7 +86,7 @@ static int print_delays(const struct cli_context *cx, const struct study *s)
     return rc;
 }
 
-enum { NAME, FRAGMENTATION, FAIR_SHARE, WAITING, SAVED, USEFUL, JCT, MOVES, COLUMNS };
+enum { NAME, FRAGMENTATION, FAIR_SHARE, WAITING, SAVED, RANGE, USEFUL, JCT, MOVES, COLUMNS };
 
 /* Hours of waiting, with ~ where the difference to the base line may be luck. */
 static const char *waited(const struct study *s, enum study_run_id id, uint32_t why, char *text,
@@ -99,13 +99,27 @@ static const char *waited(const struct study *s, enum study_run_id id, uint32_t 
     return text;
 }
 
+/* "506 to 640": GPU-hours saved, of all draws. */
+static const char *range_of(const struct study *s, enum study_run_id id, char *text, size_t size)
+{
+    struct study_range range = study_saved_range(s, id);
+    char least[48], most[48];
+
+    study_hours(range.least, least, sizeof least);
+    study_hours(range.most, most, sizeof most);
+    snprintf(text, size, "%s%s%s%s", study_saved_is_luck(s, id) ? "~" : "", least,
+             strcmp(least, most) == 0 ? "" : " to ", strcmp(least, most) == 0 ? "" : most);
+    return text;
+}
+
 static const char *cell(const struct study *s, enum study_run_id id, int column, char *text,
                         size_t size)
 {
     const struct study_run *r = &s->runs[id];
     char hours[48];
 
-    if (column != NAME && (!r->possible || (column == SAVED && id == STUDY_BASE)))
+    if (column != NAME &&
+        (!r->possible || ((column == SAVED || column == RANGE) && id == STUDY_BASE)))
         return "-";
     switch (column) {
     case FRAGMENTATION: return waited(s, id, SIM_WAIT_LOCALITY, text, size);
@@ -115,6 +129,7 @@ static const char *cell(const struct study *s, enum study_run_id id, int column,
         snprintf(text, size, "%s%s", study_saved_is_luck(s, id) ? "~" : "",
                  study_hours(study_saved_gpu_s(s, id), hours, sizeof hours));
         return text;
+    case RANGE: return range_of(s, id, text, size);
     case USEFUL: snprintf(text, size, "%.1f %%", 100 * r->tally.utilization); return text;
     case JCT:
         return isfinite(r->tally.avg_jct_s) ? base_format_duration(r->tally.avg_jct_s, text, size)
@@ -124,23 +139,33 @@ static const char *cell(const struct study *s, enum study_run_id id, int column,
     }
 }
 
-/* A row per guideline; a terminal that is too narrow gets fewer columns. */
+/* A row per guideline; a terminal that is too narrow gets fewer columns, the range of what is saved
+ * rather than the figure of the first draw. */
 static int print_guidelines(const struct cli_context *cx, const struct study *s)
 {
     static const char *const titles[COLUMNS] = {"GUIDELINE",   "FRAGMENTATION", "FAIR SHARE",
-                                                "ALL WAITING", "GPU H SAVED",   "USEFUL",
-                                                "AVG JCT",     "MOVES"};
-    static const uint32_t masks[] = {0xff, 0xff & ~(1u << JCT | 1u << MOVES),
-                                     0xff & ~(1u << JCT | 1u << MOVES | 1u << FAIR_SHARE)};
+                                                "ALL WAITING", "GPU H SAVED",   "GPU H SAVED",
+                                                "USEFUL",      "AVG JCT",       "MOVES"};
+    static const uint32_t every = (1u << COLUMNS) - 1;
+    uint32_t none = s->more_count == 0 ? 1u << RANGE : 0; /* there is no range to show */
+    uint32_t figure = s->more_count > 0 ? 1u << SAVED : 0;
+    const uint32_t masks[] = {
+        every & ~none, every & ~(none | 1u << JCT | 1u << MOVES),
+        every & ~(none | 1u << JCT | 1u << MOVES | 1u << FAIR_SHARE),
+        every & ~(none | figure | 1u << JCT | 1u << MOVES | 1u << FAIR_SHARE),
+        every & ~(none | figure | 1u << JCT | 1u << MOVES | 1u << FAIR_SHARE | 1u << USEFUL)};
+    char draws[48];
 
+    snprintf(draws, sizeof draws, "SAVED, %u DRAWS", s->more_count + 1);
     for (size_t m = 0;; m++) {
         struct cli_columns table;
-        char aligns[COLUMNS + 1] = "lrrrrrrr", text[64];
+        char aligns[COLUMNS + 1] = "lrrrrrrrr", text[128];
         aligns[__builtin_popcount(masks[m])] = '\0';
         cli_columns_init(&table, cx, aligns);
         for (int c = 0; c < COLUMNS; c++)
             if ((masks[m] >> c & 1) != 0)
-                cli_columns_cell(&table, CLI_DIM, "%s", titles[c]);
+                cli_columns_cell(&table, CLI_DIM, "%s",
+                                 c == RANGE && (masks[m] >> SAVED & 1) != 0 ? draws : titles[c]);
         for (enum study_run_id r = STUDY_BASE; r < STUDY_RUNS; r++)
             for (int c = 0; c < COLUMNS; c++)
                 if ((masks[m] >> c & 1) != 0)

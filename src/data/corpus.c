@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "data/corpus_parts.h"
+#include "data/own.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,12 +14,6 @@
 const char *const data_corpus_format_names[] = {"auto", "uci", "lda-c", "text", "binary", NULL};
 
 /* ---- documents in memory ---- */
-
-/* The arrays are ours; struct num_corpus only lends them. */
-static void *own(const void *p)
-{
-    return (void *)(uintptr_t)p;
-}
 
 void data_corpus_init(struct data_corpus *corpus, const struct base_alloc *alloc)
 {
@@ -37,22 +32,11 @@ void data_corpus_fini(struct data_corpus *corpus)
 {
     if (corpus->alloc == NULL)
         return;
-    base_free(corpus->alloc, own(corpus->x.start));
-    base_free(corpus->alloc, own(corpus->x.word));
-    base_free(corpus->alloc, own(corpus->x.count));
+    base_free(corpus->alloc, data_own(corpus->x.start));
+    base_free(corpus->alloc, data_own(corpus->x.word));
+    base_free(corpus->alloc, data_own(corpus->x.count));
     data_ids_fini(&corpus->names);
     *corpus = (struct data_corpus){0};
-}
-
-static bool reserve(const struct base_alloc *alloc, const void **array, size_t *cap, size_t count,
-                    size_t size)
-{
-    void *data = own(*array);
-
-    if (base_reserve(alloc, &data, cap, count, size) != 0)
-        return false;
-    *array = data;
-    return true;
 }
 
 bool corpus_make_room(struct data_corpus *corpus, size_t documents, size_t entries)
@@ -63,15 +47,16 @@ bool corpus_make_room(struct data_corpus *corpus, size_t documents, size_t entri
     size_t document_count = (size_t)x->documents + documents + 1;
     size_t entry_count = (size_t)corpus->entries + entries + 1;
 
-    bool good =
-        reserve(corpus->alloc, &start, &corpus->start_cap, document_count, sizeof *x->start);
+    bool good = data_own_reserve(corpus->alloc, &start, &corpus->start_cap, document_count,
+                                 sizeof *x->start);
     x->start = start;
     if (first && start != NULL)
-        *(uint64_t *)own(start) = 0;
-    good = good && reserve(corpus->alloc, &word, &corpus->word_cap, entry_count, sizeof *x->word);
+        *(uint64_t *)data_own(start) = 0;
+    good = good &&
+           data_own_reserve(corpus->alloc, &word, &corpus->word_cap, entry_count, sizeof *x->word);
     x->word = word;
-    good =
-        good && reserve(corpus->alloc, &count, &corpus->count_cap, entry_count, sizeof *x->count);
+    good = good && data_own_reserve(corpus->alloc, &count, &corpus->count_cap, entry_count,
+                                    sizeof *x->count);
     x->count = count;
     return good;
 }
@@ -80,7 +65,7 @@ void corpus_put_document(struct data_corpus *corpus, size_t entries)
 {
     corpus->entries += entries;
     corpus->empty += entries == 0;
-    ((uint64_t *)own(corpus->x.start))[++corpus->x.documents] = corpus->entries;
+    ((uint64_t *)data_own(corpus->x.start))[++corpus->x.documents] = corpus->entries;
 }
 
 void corpus_put_entries(struct data_corpus *corpus, uint64_t at, const uint32_t *word,
@@ -88,8 +73,8 @@ void corpus_put_entries(struct data_corpus *corpus, uint64_t at, const uint32_t 
 {
     if (entries == 0)
         return;
-    memcpy((uint32_t *)own(corpus->x.word) + at, word, entries * sizeof *word);
-    memmove((uint32_t *)own(corpus->x.count) + at, count, entries * sizeof *count);
+    memcpy((uint32_t *)data_own(corpus->x.word) + at, word, entries * sizeof *word);
+    memmove((uint32_t *)data_own(corpus->x.count) + at, count, entries * sizeof *count);
 }
 
 void corpus_put(struct data_corpus *corpus, const uint32_t *word, const uint32_t *count,
@@ -258,7 +243,7 @@ static void shrink(const struct base_alloc *alloc, const void **array, size_t *c
                    size_t size)
 {
     void *less = *array != NULL && count > 0 && count < *cap
-                     ? base_realloc(alloc, own(*array), count * size)
+                     ? base_realloc(alloc, data_own(*array), count * size)
                      : NULL;
 
     if (less == NULL)

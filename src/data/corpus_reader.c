@@ -6,17 +6,13 @@
  * tests/unit/data/test_corpus.c. */
 #include "base/err.h"
 #include "data/corpus_parts.h"
+#include "data/own.h"
 #include "env/lines.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { EMPTY_AT_ONCE = 1 << 20 }; /* documents that a header has and no line names */
-
-static void *own(const void *p)
-{
-    return (void *)(uintptr_t)p;
-}
 
 /* ---- opening ---- */
 
@@ -362,7 +358,7 @@ static shoal_status add_carry(struct data_corpus_reader *reader, const struct co
 
     if (!corpus_make_room(carry, 0, entries))
         return base_err_nomem(err, "reading a corpus");
-    uint32_t *word = own(carry->x.word), *count = own(carry->x.count);
+    uint32_t *word = data_own(carry->x.word), *count = data_own(carry->x.count);
     uint64_t had = carry->entries;
     corpus_put_entries(carry, had, part->word + from, part->count + from, entries);
     carry->entries += entries;
@@ -508,7 +504,7 @@ static shoal_status next_raw(struct data_corpus_reader *reader, struct data_corp
 static void move_document(struct data_corpus *corpus, uint64_t at, uint64_t entries)
 {
     uint64_t to = corpus->entries;
-    uint32_t *word = own(corpus->x.word), *count = own(corpus->x.count);
+    uint32_t *word = data_own(corpus->x.word), *count = data_own(corpus->x.count);
 
     memmove(word + to, word + at, (size_t)entries * sizeof *word);
     memmove(count + to, count + at, (size_t)entries * sizeof *count);

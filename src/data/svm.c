@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "data/blocks.h"
+#include "data/own.h"
 #include "data/svm_parse.h"
 #include "env/lines.h"
 #include <string.h>
@@ -26,12 +27,6 @@ struct data_svm_reader {
     uint32_t base;
     bool zero_seen;
 };
-
-/* The arrays are ours; struct num_csr only lends them. */
-static void *own(const void *p)
-{
-    return (void *)(uintptr_t)p;
-}
 
 /* ---- the rows in memory ---- */
 
@@ -51,22 +46,11 @@ void data_svm_fini(struct data_svm *svm)
 {
     if (svm->alloc == NULL)
         return;
-    base_free(svm->alloc, own(svm->x.start));
-    base_free(svm->alloc, own(svm->x.index));
-    base_free(svm->alloc, own(svm->x.value));
+    base_free(svm->alloc, data_own(svm->x.start));
+    base_free(svm->alloc, data_own(svm->x.index));
+    base_free(svm->alloc, data_own(svm->x.value));
     base_free(svm->alloc, svm->label);
     *svm = (struct data_svm){0};
-}
-
-static bool reserve(const struct base_alloc *alloc, const void **array, size_t *cap, size_t count,
-                    size_t size)
-{
-    void *data = own(*array);
-
-    if (base_reserve(alloc, &data, cap, count, size) != 0)
-        return false;
-    *array = data;
-    return true;
 }
 
 /* Room for more rows and entries. With `valued`, values are kept from now on: those so far were
@@ -78,20 +62,24 @@ static bool make_room(struct data_svm *svm, size_t rows, size_t entries, bool va
     bool first = start == NULL, was_valued = value != NULL;
     size_t row_count = (size_t)x->rows + rows, entry_count = (size_t)svm->entries + entries;
 
-    bool good = reserve(svm->alloc, &label, &svm->label_cap, row_count, sizeof *svm->label);
-    svm->label = own(label);
-    good = good && reserve(svm->alloc, &start, &svm->row_cap, row_count + 1, sizeof *x->start);
+    bool good =
+        data_own_reserve(svm->alloc, &label, &svm->label_cap, row_count, sizeof *svm->label);
+    svm->label = data_own(label);
+    good = good &&
+           data_own_reserve(svm->alloc, &start, &svm->row_cap, row_count + 1, sizeof *x->start);
     x->start = start;
     if (first && start != NULL)
-        *(uint64_t *)own(start) = 0;
-    good = good && reserve(svm->alloc, &index, &svm->entry_cap, entry_count + 1, sizeof *x->index);
+        *(uint64_t *)data_own(start) = 0;
+    good = good &&
+           data_own_reserve(svm->alloc, &index, &svm->entry_cap, entry_count + 1, sizeof *x->index);
     x->index = index;
     if (!valued && !was_valued)
         return good;
-    good = good && reserve(svm->alloc, &value, &svm->value_cap, entry_count + 1, sizeof *x->value);
+    good = good &&
+           data_own_reserve(svm->alloc, &value, &svm->value_cap, entry_count + 1, sizeof *x->value);
     x->value = value;
     if (good && !was_valued) {
-        float *v = own(value);
+        float *v = data_own(value);
         for (uint64_t i = 0; i < svm->entries; i++)
             v[i] = 1.0f;
     }
@@ -101,12 +89,12 @@ static bool make_room(struct data_svm *svm, size_t rows, size_t entries, bool va
 static void append(struct data_svm *svm, const struct data_svm_part *part)
 {
     struct num_csr *x = &svm->x;
-    uint64_t *start = own(x->start), at = svm->entries;
+    uint64_t *start = data_own(x->start), at = svm->entries;
 
     if (part->entries > 0) {
-        memcpy((uint32_t *)own(x->index) + at, part->index, part->entries * sizeof *x->index);
+        memcpy((uint32_t *)data_own(x->index) + at, part->index, part->entries * sizeof *x->index);
         if (x->value != NULL)
-            memcpy((float *)own(x->value) + at, part->value, part->entries * sizeof *x->value);
+            memcpy((float *)data_own(x->value) + at, part->value, part->entries * sizeof *x->value);
     }
     if (part->rows > 0)
         memcpy(svm->label + x->rows, part->label, part->rows * sizeof *svm->label);
@@ -318,7 +306,7 @@ shoal_status data_svm_next(struct data_svm_reader *reader, struct data_svm *svm,
 /* Indices were kept as they stand in the file; without a 0 among them they count from 1. */
 static void rebase(struct data_svm *svm)
 {
-    uint32_t *index = own(svm->x.index);
+    uint32_t *index = data_own(svm->x.index);
 
     for (uint64_t i = 0; i < svm->entries; i++)
         index[i]--;
@@ -330,7 +318,7 @@ static void shrink(const struct base_alloc *alloc, const void **array, size_t *c
                    size_t size)
 {
     void *less =
-        *array != NULL && count > 0 ? base_realloc(alloc, own(*array), count * size) : NULL;
+        *array != NULL && count > 0 ? base_realloc(alloc, data_own(*array), count * size) : NULL;
 
     if (less == NULL)
         return;
@@ -348,7 +336,7 @@ static void shrink_all(struct data_svm *svm)
     shrink(svm->alloc, &start, &svm->row_cap, rows + 1, sizeof *svm->x.start);
     shrink(svm->alloc, &index, &svm->entry_cap, entries, sizeof *svm->x.index);
     shrink(svm->alloc, &value, &svm->value_cap, entries, sizeof *svm->x.value);
-    svm->label = own(label);
+    svm->label = data_own(label);
     svm->x.start = start;
     svm->x.index = index;
     svm->x.value = value;

@@ -47,6 +47,17 @@ shoal_status env_lines_bad(const struct env_lines *lines, uint32_t column, shoal
     return SHOAL_E_FORMAT;
 }
 
+shoal_status env_lines_expected(const struct env_lines *lines, const struct env_field *field,
+                                const char *what, shoal_err *err)
+{
+    char shown[ENV_SHOWN_MAX];
+
+    if (field->length == 0)
+        return env_lines_bad(lines, field->column, err, "expected %s, found nothing", what);
+    return env_lines_bad(lines, field->column, err, "expected %s, found '%s'", what,
+                         env_lines_show(field->text, field->length, shown));
+}
+
 /* Reads one more block behind the unread bytes. */
 static shoal_status fill(struct env_lines *lines, shoal_err *err)
 {
@@ -273,4 +284,18 @@ shoal_status env_lines_split(const struct env_lines *lines, char *text, size_t l
     }
     *out_count = count;
     return SHOAL_OK;
+}
+
+shoal_status env_lines_fields(struct env_lines *lines, char separator, char comment,
+                              struct env_field *fields, size_t *out_count, shoal_err *err)
+{
+    char *text = NULL;
+    size_t length = 0;
+
+    do {
+        shoal_status st = env_lines_next(lines, &text, &length, err);
+        if (st != SHOAL_OK)
+            return st;
+    } while (length == 0 || (comment != 0 && text[0] == comment));
+    return env_lines_split(lines, text, length, separator, fields, out_count, err);
 }

@@ -65,10 +65,20 @@ SHOAL_MUST_USE shoal_status env_lines_split(const struct env_lines *lines, char 
                                             size_t length, char separator, struct env_field *fields,
                                             size_t *out_count, shoal_err *err);
 
+/* The next line that is not empty and does not start with `comment` (0: there are none), cut as
+ * above. SHOAL_END after the last. */
+SHOAL_MUST_USE shoal_status env_lines_fields(struct env_lines *lines, char separator, char comment,
+                                             struct env_field *fields, size_t *out_count,
+                                             shoal_err *err);
+
 /* "cannot read trace 'a.csv', line 41, column 3: expected ..."; the column is left out when 0.
  * Returns SHOAL_E_FORMAT. */
 shoal_status env_lines_bad(const struct env_lines *lines, uint32_t column, shoal_err *err,
                            const char *format, ...) SHOAL_PRINTF(4, 5);
+
+/* "expected WHAT, found 'x'" or "found nothing" at the field. Returns SHOAL_E_FORMAT. */
+shoal_status env_lines_expected(const struct env_lines *lines, const struct env_field *field,
+                                const char *what, shoal_err *err);
 
 /* A field as messages show it: cut at 40 bytes, control characters as '?'. */
 enum { ENV_SHOWN_MAX = 48 };

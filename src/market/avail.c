@@ -150,6 +150,23 @@ uint32_t market_avail_at(const struct market_avail *avail, uint32_t offer, doubl
     return count;
 }
 
+double market_avail_from_s(const struct market_avail *avail)
+{
+    double from_s = INFINITY;
+
+    for (size_t i = 0; avail != NULL && i < avail->offer_count; i++) {
+        const struct market_follow *f = &avail->follows[i];
+        const struct market_pattern *p =
+            f->pattern != MARKET_NONE ? &avail->patterns[f->pattern] : NULL;
+        if (p == NULL || p->count == 0)
+            continue;
+        if (p->period_s > 0)
+            return -INFINITY;
+        from_s = fmin(from_s, f->shift_s + avail->levels[p->first].at_s);
+    }
+    return avail == NULL ? -INFINITY : from_s;
+}
+
 /* --- making patterns ------------------------------------------------------------------------- */
 
 shoal_status market_avail_pattern(struct market_avail *avail, double period_s, uint32_t *out)

@@ -53,6 +53,10 @@ void market_avail_free(struct market_avail *avail);
 uint32_t market_avail_at(const struct market_avail *avail, uint32_t offer, double at_s,
                          size_t *cursor, double *out_until_s);
 
+/* The first time at which a spot offer can be had; before it nothing is known. -INFINITY: it has no
+ * beginning (patterns that repeat, `avail` NULL); INFINITY: there is none. */
+double market_avail_from_s(const struct market_avail *avail);
+
 /* What was read, for the command to tell. */
 struct market_avail_facts {
     size_t files, skipped; /* read; in folders and no traces */

@@ -271,8 +271,7 @@ static shoal_status find_trace(struct loading *ld, struct market_text zone, stru
     return st == SHOAL_OK ? add_trace(ld, none, zone, kind, &trace, err) : SHOAL_OK;
 }
 
-static shoal_status read_row(struct loading *ld, const struct market_read_column *columns,
-                             shoal_err *err)
+static shoal_status read_row(struct loading *ld, const struct env_column *columns, shoal_err *err)
 {
     struct market_read *rd = &ld->rd;
     struct market_text number = market_read_text(rd, columns[COUNT].at);
@@ -305,10 +304,10 @@ static shoal_status read_row(struct loading *ld, const struct market_read_column
 static shoal_status read_csv(struct loading *ld, shoal_err *err)
 {
     struct market_read *rd = &ld->rd;
-    struct market_read_column columns[COLUMNS] = {[TIME] = {"time", true, -1},
-                                                  [ZONE] = {"zone", true, -1},
-                                                  [KIND] = {"kind", true, -1},
-                                                  [COUNT] = {"count", true, -1}};
+    struct env_column columns[COLUMNS] = {[TIME] = {"time", true, -1},
+                                          [ZONE] = {"zone", true, -1},
+                                          [KIND] = {"kind", true, -1},
+                                          [COUNT] = {"count", true, -1}};
     shoal_status st = market_read_magic(rd, MAGIC, err);
 
     if (st == SHOAL_OK)

@@ -299,30 +299,32 @@ static shoal_status find(struct bound *b, const struct market_avail *avail, cons
     return st == SHOAL_OK ? bound_plan(b, out->usd_step, out) : st;
 }
 
-shoal_status market_bound(const struct base_alloc *alloc, const struct market_prices *prices,
-                          const struct market_avail *avail, const struct market_job *job,
-                          const struct market_costs *costs, const bool *allowed, double cell_s,
+shoal_status market_bound(const struct base_alloc *alloc, const struct market_world *world,
+                          const struct market_job *job, const struct market_bound_opts *opts,
                           struct market_bound *out, shoal_err *err)
 {
     struct market_bound result = {.alloc = alloc, .plan_usd = INFINITY};
     struct bound b = {.alloc = alloc,
-                      .prices = prices,
+                      .prices = world->prices,
                       .job = job,
-                      .costs = costs,
+                      .costs = world->costs,
+                      .stop = opts->stop,
                       .from_s = job->start_s,
-                      .to_s = fmin(job->deadline_s, prices->to_s)};
+                      .to_s = fmin(job->deadline_s, world->prices->to_s)};
 
     if (!(job->work > 0) || job->instances == 0 || !(job->checkpoint_gb >= 0) || isnan(b.to_s))
         return base_err(err, SHOAL_E_INVAL,
                         "job '%s': work and instances must be above 0, its deadline a time",
                         job->name == NULL ? "" : job->name);
-    if (!(cell_s == 0 || cell_s >= 1)) /* each takes a step, and must be longer than a double's */
+    if (!(opts->cell_s == 0 ||
+          opts->cell_s >= 1)) /* each takes a step, and must be longer than a double's */
         return base_err(err, SHOAL_E_INVAL, "cells of a bound must have a second at least");
-    shoal_status st = find(&b, avail, allowed, cell_s, &result);
+    shoal_status st = find(&b, world->avail, world->allowed, opts->cell_s, &result);
     fini(&b);
     if (st != SHOAL_OK) {
         base_free(alloc, result.plan);
-        return st == SHOAL_E_NOMEM ? base_err_nomem(err, "bounding the cost of a job") : st;
+        return st == SHOAL_E_NOMEM ? base_err_nomem(err, "bounding the cost of a job")
+                                   : base_err(err, st, "stopped");
     }
     *out = result;
     return SHOAL_OK;

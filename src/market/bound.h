@@ -28,12 +28,17 @@ struct market_bound {
     size_t plan_count;
 };
 
+struct market_bound_opts {
+    double cell_s;           /* 0: exact */
+    const atomic_bool *stop; /* gives up once it is true; NULL: nobody asks */
+};
+
+/* *out changes only on success; freed by market_bound_fini. SHOAL_E_CANCELLED: `stop`. */
 SHOAL_MUST_USE shoal_status market_bound(const struct base_alloc *alloc,
-                                         const struct market_prices *prices,
-                                         const struct market_avail *avail,
+                                         const struct market_world *world,
                                          const struct market_job *job,
-                                         const struct market_costs *costs, const bool *allowed,
-                                         double cell_s, struct market_bound *out, shoal_err *err);
+                                         const struct market_bound_opts *opts,
+                                         struct market_bound *out, shoal_err *err);
 void market_bound_fini(struct market_bound *bound);
 
 #endif

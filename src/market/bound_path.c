@@ -171,6 +171,11 @@ static shoal_status change(struct bound *b, const struct bound_event *e, double 
     return st;
 }
 
+static bool stopped(const struct bound *b)
+{
+    return b->stop != NULL && atomic_load_explicit(b->stop, memory_order_relaxed);
+}
+
 shoal_status bound_path(struct bound *b, double lambda, struct bound_path *out)
 {
     struct bound_path best = {.lambda = lambda, .slot = UINT32_MAX, .before = NO_LEG};
@@ -183,7 +188,7 @@ shoal_status bound_path(struct bound *b, double lambda, struct bound_path *out)
             carry(b, lambda, e->at_s, e->at_s - now_s, &best);
             now_s = e->at_s;
         }
-        shoal_status st = change(b, e, lambda);
+        shoal_status st = stopped(b) ? SHOAL_E_CANCELLED : change(b, e, lambda);
         if (st != SHOAL_OK)
             return st;
     }

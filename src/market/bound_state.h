@@ -32,6 +32,7 @@ struct bound {
     const struct market_prices *prices;
     const struct market_job *job;
     const struct market_costs *costs;
+    const atomic_bool *stop;
     double from_s, to_s;
     double start_s[BOUND_LEVELS], start_usd[BOUND_LEVELS]; /* by distance; never falling */
     struct bound_slot *slots;

@@ -23,16 +23,16 @@ enum {
     COLUMN_COUNT
 };
 
-static const struct market_column columns[COLUMN_COUNT] = {
-    [COLUMN_JOB] = {"job", true},
-    [COLUMN_WORK] = {"work", true},
-    [COLUMN_START] = {"start", false},
-    [COLUMN_DEADLINE] = {"deadline", false},
-    [COLUMN_BUDGET] = {"budget", false},
-    [COLUMN_INSTANCES] = {"instances", false},
-    [COLUMN_MODEL] = {"model", false},
-    [COLUMN_SPEEDS] = {"speeds", false},
-    [COLUMN_CHECKPOINT] = {"checkpoint", false},
+static const struct env_column columns[COLUMN_COUNT] = {
+    [COLUMN_JOB] = {"job", true, -1},
+    [COLUMN_WORK] = {"work", true, -1},
+    [COLUMN_START] = {"start", false, -1},
+    [COLUMN_DEADLINE] = {"deadline", false, -1},
+    [COLUMN_BUDGET] = {"budget", false, -1},
+    [COLUMN_INSTANCES] = {"instances", false, -1},
+    [COLUMN_MODEL] = {"model", false, -1},
+    [COLUMN_SPEEDS] = {"speeds", false, -1},
+    [COLUMN_CHECKPOINT] = {"checkpoint", false, -1},
 };
 
 bool market_work_parse(const char *text, struct market_work *out)

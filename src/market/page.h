@@ -28,9 +28,11 @@ struct market_story {
     size_t run_count;
     size_t lead;  /* the run that pages and sentences are about */
     size_t fixed; /* the run that stays where it was cheapest at the start; SIZE_MAX: none */
-    /* No plan can cost less, all jobs together; NAN: not computed. */
     size_t bare_left_out; /* offers of accelerators without their host */
+    /* No plan can cost less, all jobs together; NAN: not computed. */
     double bound_usd;
+    size_t poor_count, poor;  /* jobs whose budget is less than that of theirs; the first of them */
+    double poor_usd;          /* and what no plan of that one can cost less than */
     double plan_usd;          /* of plans that know the future; NAN or INFINITY: none was found */
     bool one_cloud, one_kind; /* of all that is allowed: not worth naming */
     uint32_t unit;            /* kind in whose speed prices are compared */

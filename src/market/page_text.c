@@ -133,9 +133,36 @@ static void say_bound(const struct market_page *page)
     base_buf_puts(out, ".</p>");
 }
 
+/* A budget that no plan can keep to. */
+static void say_poor(const struct market_page *page)
+{
+    const struct market_story *s = page->story;
+    char text[64];
+
+    if (s->poor_count == 0)
+        return;
+    base_buf_puts(page->out, "<p>The budget of ");
+    if (s->job_count > 1) {
+        base_buf_html(page->out, s->jobs[s->poor].name);
+        base_buf_puts(page->out, ", ");
+    }
+    base_buf_printf(
+        page->out,
+        "<b>%s</b>%s is not enough%s: ", page_usd(s->jobs[s->poor].budget_usd, text, sizeof text),
+        s->job_count > 1 ? "," : "", isfinite(s->jobs[s->poor].deadline_s) ? " in this time" : "");
+    base_buf_printf(page->out, "no plan costs less than %s",
+                    page_usd(s->poor_usd, text, sizeof text));
+    if (s->poor_count == 2)
+        base_buf_puts(page->out, ". Nor is that of one more job");
+    else if (s->poor_count > 2)
+        base_buf_printf(page->out, ". Nor are those of %zu more jobs", s->poor_count - 1);
+    base_buf_puts(page->out, ".</p>");
+}
+
 void market_page_words(const struct market_page *page)
 {
     base_buf_puts(page->out, "<section class=\"panel words\" aria-label=\"Findings\">");
+    say_poor(page);
     say_lead(page);
     say_how(page);
     say_bound(page);

@@ -136,8 +136,4 @@ SHOAL_MUST_USE shoal_status market_offers_once(const struct base_alloc *alloc,
                                                const struct market_prices *prices, bool *allowed,
                                                size_t *out_dropped);
 
-/* The history in Shoal's own CSV (docs/formats.md), appended to `out`; reading it gives an equal
- * history. Check `out`'s status. */
-void market_prices_format(const struct market_prices *prices, struct base_buf *out);
-
 #endif

@@ -50,7 +50,7 @@ static shoal_status add_offer(struct market_read *rd, const struct row *row, enu
     return st == SHOAL_OK ? market_read_add(rd, offer, row->at_s, usd_h, err) : st;
 }
 
-static shoal_status read_row(struct market_read *rd, const struct market_read_column *columns,
+static shoal_status read_row(struct market_read *rd, const struct env_column *columns,
                              shoal_err *err)
 {
     struct row row = {.accelerator = market_read_text(rd, columns[ACCELERATOR].at),
@@ -81,7 +81,7 @@ static shoal_status read_row(struct market_read *rd, const struct market_read_co
 
 static shoal_status read(struct market_read *rd, shoal_err *err)
 {
-    struct market_read_column columns[COLUMNS] = {
+    struct env_column columns[COLUMNS] = {
         [DATE] = {"date", true, -1},
         [CLOUD] = {"cloud", true, -1},
         [REGION] = {"region", true, -1},

@@ -1,9 +1,5 @@
-/* prices_shoal.c - Shoal's own CSV of prices: the reader, and the writer of whole histories.
- * docs/formats.md is its description.
- *
- * load(format(prices)) equals the prices; tests/unit/market/test_prices.c holds it to that. */
-#include "base/assert.h"
-#include "base/event.h"
+/* prices_shoal.c - reads Shoal's own CSV of prices; docs/formats.md is its description. Any history
+ * can be told in it: tests write what they have read (tests/prices_text.h) and read it again. */
 #include "base/text.h"
 #include "market/reader.h"
 #include "market/when.h"
@@ -13,8 +9,6 @@
 #define MAGIC "#shoal-prices"
 
 enum { TIME, CLOUD, REGION, ZONE, INSTANCE, MARKET, PRICE, CURRENCY, ACCELERATOR, COUNT, COLUMNS };
-
-/* --- reading --------------------------------------------------------------------------------- */
 
 static bool has(const char *line, size_t length, const char *name)
 {
@@ -70,7 +64,7 @@ static shoal_status read_how(struct market_read *rd, int at, enum market_how *ou
     return market_read_expected(rd, (uint32_t)at + 1, text, "spot or on-demand", err);
 }
 
-static shoal_status read_row(struct market_read *rd, const struct market_read_column *columns,
+static shoal_status read_row(struct market_read *rd, const struct env_column *columns,
                              shoal_err *err)
 {
     struct market_place place = {.cloud = market_read_text(rd, columns[CLOUD].at),
@@ -100,7 +94,7 @@ static shoal_status read_row(struct market_read *rd, const struct market_read_co
 
 static shoal_status read(struct market_read *rd, shoal_err *err)
 {
-    struct market_read_column columns[COLUMNS] = {
+    struct env_column columns[COLUMNS] = {
         [TIME] = {"time", true, -1},
         [CLOUD] = {"cloud", true, -1},
         [REGION] = {"region", false, -1},
@@ -126,72 +120,3 @@ static shoal_status read(struct market_read *rd, shoal_err *err)
 
 const struct market_reader market_reader_shoal = {
     .name = "shoal", .looks = MAGIC " v1", .detect = detect, .read = read};
-
-/* --- writing --------------------------------------------------------------------------------- */
-
-static void put_name(const char *name, struct base_buf *out)
-{
-    if (strpbrk(name, ",\"") == NULL) {
-        base_buf_puts(out, name);
-        return;
-    }
-    base_buf_puts(out, "\"");
-    for (const char *quote; (quote = strchr(name, '"')) != NULL; name = quote + 1) {
-        base_buf_append(out, name, (size_t)(quote + 1 - name));
-        base_buf_puts(out, "\"");
-    }
-    base_buf_puts(out, name);
-    base_buf_puts(out, "\"");
-}
-
-/* What all rows of an offer have after the time and before the price, and after it. */
-static void put_offer(const struct market_prices *prices, const struct market_offer *o,
-                      struct base_buf *before, struct base_buf *after)
-{
-    const char *names[] = {
-        market_names_get(&prices->clouds, o->cloud), market_names_get(&prices->regions, o->region),
-        market_names_get(&prices->zones, o->zone), market_names_get(&prices->kinds, o->kind)};
-
-    base_buf_clear(before);
-    base_buf_clear(after);
-    for (size_t i = 0; i < BASE_COUNT(names); i++) {
-        base_buf_puts(before, ",");
-        put_name(names[i], before);
-    }
-    base_buf_puts(before, o->how == MARKET_SPOT ? ",spot," : ",on-demand,");
-    base_buf_puts(after, ",");
-    if (o->accelerator != MARKET_NONE)
-        put_name(market_names_get(&prices->accelerators, o->accelerator), after);
-    base_buf_puts(after, ",");
-    if (o->accelerators > 0)
-        base_json_f64(after, o->accelerators);
-    base_buf_puts(after, "\n");
-}
-
-void market_prices_format(const struct market_prices *prices, struct base_buf *out)
-{
-    struct base_buf before, after;
-    char time[MARKET_WHEN_TEXT];
-
-    base_buf_init(&before, out->alloc, 16 * MARKET_NAME_MAX);
-    base_buf_init(&after, out->alloc, 16 * MARKET_NAME_MAX);
-    base_buf_puts(out, MAGIC " v1\n"
-                             "time,cloud,region,zone,instance,market,price,accelerator,count\n");
-    for (size_t i = 0; i < prices->offer_count; i++) {
-        const struct market_offer *o = &prices->offers[i];
-        put_offer(prices, o, &before, &after);
-        for (size_t k = o->first; k < o->first + o->count; k++) {
-            base_buf_puts(out, market_when_text(prices->points[k].at_s, time));
-            base_buf_append(out, before.data, before.size);
-            if (!isnan(prices->points[k].usd_h))
-                base_json_f64(out, prices->points[k].usd_h);
-            base_buf_append(out, after.data, after.size);
-        }
-        if (out->status == SHOAL_OK)
-            out->status = before.status != SHOAL_OK ? before.status : after.status;
-        if (out->status != SHOAL_OK)
-            break;
-    }
-    base_buf_fini(&before);
-    base_buf_fini(&after);
-}

@@ -4,7 +4,6 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "market/columns.h"
 #include "market/when.h"
 #include <math.h>
 #include <stdio.h>
@@ -79,15 +78,8 @@ struct market_text market_region_of(struct market_text zone)
 
 shoal_status market_read_next(struct market_read *rd, char separator, shoal_err *err)
 {
-    char *text;
-    size_t length;
-
-    do {
-        shoal_status st = env_lines_next(&rd->lines, &text, &length, err);
-        if (st != SHOAL_OK)
-            return st;
-    } while (length == 0 || (separator == ',' && text[0] == '#'));
-    return env_lines_split(&rd->lines, text, length, separator, rd->fields, &rd->field_count, err);
+    return env_lines_fields(&rd->lines, separator, separator == ',' ? '#' : 0, rd->fields,
+                            &rd->field_count, err);
 }
 
 shoal_status market_read_expected(struct market_read *rd, uint32_t column, struct market_text found,
@@ -101,25 +93,12 @@ shoal_status market_read_expected(struct market_read *rd, uint32_t column, struc
                          env_lines_show(found.bytes, found.size, shown));
 }
 
-shoal_status market_read_header(struct market_read *rd, struct market_read_column *columns,
-                                size_t count, bool strict, shoal_err *err)
+shoal_status market_read_header(struct market_read *rd, struct env_column *columns, size_t count,
+                                bool strict, shoal_err *err)
 {
-    struct market_column named[MARKET_COLUMNS_MAX];
-    int at[MARKET_COLUMNS_MAX];
+    struct env_header header = {&rd->lines, rd->fields, rd->field_count, strict};
 
-    shoal_assert(count <= MARKET_COLUMNS_MAX);
-    for (size_t i = 0; i < count; i++)
-        named[i] = (struct market_column){columns[i].name, columns[i].required};
-    struct market_header header = {.lines = &rd->lines,
-                                   .fields = rd->fields,
-                                   .field_count = rd->field_count,
-                                   .columns = named,
-                                   .count = count,
-                                   .strict = strict};
-    shoal_status st = market_columns_find(&header, at, err);
-    for (size_t i = 0; st == SHOAL_OK && i < count; i++)
-        columns[i].at = at[i];
-    return st;
+    return env_header_find(&header, columns, count, err);
 }
 
 shoal_status market_read_magic(struct market_read *rd, const char *magic, shoal_err *err)

@@ -19,7 +19,7 @@
 #ifndef MARKET_READER_H
 #define MARKET_READER_H
 
-#include "env/lines.h"
+#include "env/header.h"
 #include "market/draft.h"
 
 struct market_read {
@@ -62,15 +62,9 @@ struct market_text market_region_of(struct market_text zone);
 SHOAL_MUST_USE shoal_status market_read_next(struct market_read *rd, char separator,
                                              shoal_err *err);
 
-struct market_read_column {
-    const char *name;
-    bool required;
-    int at; /* set by market_read_header: index of the field, or -1 */
-};
 /* The header from rd->fields; unknown columns are an error when `strict`. */
-SHOAL_MUST_USE shoal_status market_read_header(struct market_read *rd,
-                                               struct market_read_column *columns, size_t count,
-                                               bool strict, shoal_err *err);
+SHOAL_MUST_USE shoal_status market_read_header(struct market_read *rd, struct env_column *columns,
+                                               size_t count, bool strict, shoal_err *err);
 /* The next line, which has as many fields as the header had. */
 SHOAL_MUST_USE shoal_status market_read_row(struct market_read *rd, size_t width, shoal_err *err);
 /* The first line, where it begins with `magic`, goes on with " v1"; it is not taken. SHOAL_END:

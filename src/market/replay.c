@@ -350,6 +350,8 @@ static void instant(struct replay *r)
             r->next_step_s += r->opts->step_s;
         if (r->opts->tick != NULL)
             r->opts->tick(r->opts->ctx, r->now_s);
+        if (r->opts->strategy->watch != NULL)
+            replay_look_on(r);
     }
     for (size_t i = 0; i < r->job_count; i++) {
         struct replay_job *j = &r->jobs[i];
@@ -391,9 +393,18 @@ static void close_history(struct replay *r)
     }
 }
 
+static bool stopped(const struct replay *r)
+{
+    return r->opts->stop != NULL && atomic_load_explicit(r->opts->stop, memory_order_relaxed);
+}
+
 static void loop(struct replay *r)
 {
     while (r->status == SHOAL_OK && running(r)) {
+        if (stopped(r)) {
+            r->status = SHOAL_E_CANCELLED;
+            return;
+        }
         double at = next_instant(r);
         if (at >= r->prices->to_s) {
             r->now_s = fmax(r->now_s, r->prices->to_s);
@@ -405,16 +416,16 @@ static void loop(struct replay *r)
     }
 }
 
-shoal_status market_replay(const struct base_alloc *alloc, const struct market_prices *prices,
-                           const struct market_avail *avail, const struct market_job *jobs,
-                           size_t job_count, const struct market_costs *costs,
+shoal_status market_replay(const struct base_alloc *alloc, const struct market_world *world,
+                           const struct market_job *jobs, size_t job_count,
                            const struct market_replay_opts *opts, struct market_result *out,
                            shoal_err *err)
 {
     struct replay r = {.alloc = alloc,
-                       .prices = prices,
-                       .avail = avail,
-                       .costs = costs,
+                       .prices = world->prices,
+                       .avail = world->avail,
+                       .costs = world->costs,
+                       .allowed = world->allowed,
                        .opts = opts,
                        .job_count = job_count};
 
@@ -429,6 +440,8 @@ shoal_status market_replay(const struct base_alloc *alloc, const struct market_p
         st = replay_collect(&r, out);
     if (st == SHOAL_E_NOMEM)
         base_err_nomem(err, "replaying a market");
+    if (st == SHOAL_E_CANCELLED)
+        base_err(err, st, "stopped");
     base_free(alloc, r.past);
     base_heap_fini(&r.changes);
     base_arena_fini(&r.arena);

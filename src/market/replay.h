@@ -3,8 +3,9 @@
  *
  * At every step, at every interruption and when a job becomes able to run, the strategy scores
  * every offer for every job (strategy.h); a job that holds nothing is asked again whenever there
- * is more of an offer or it gets cheaper. The assignment gives each job the best that is left
- * within what can be had and the fleet's limits (assign.h).
+ * is more of an offer or it gets cheaper. Before the job starts a strategy that learns looks on, at
+ * every step of MARKET_WATCH_S, as far as prices and availability go back. The assignment gives
+ * each job the best that is left within what can be had and the fleet's limits (assign.h).
  *
  * A stay on an offer is paid for from its first second to its last, every change of the price as
  * it comes. It begins with the start-up and the transfer of the checkpoint (no steps; egress is
@@ -24,6 +25,7 @@
 
 #include "market/avail.h"
 #include "market/job.h"
+#include <stdatomic.h>
 
 struct market_strategy;
 
@@ -81,7 +83,16 @@ struct market_limit {
     uint32_t instances;
 };
 
-#define MARKET_STEP_S 900.0
+/* What there is to buy, and what moving between it costs. Borrowed; never changed. */
+struct market_world {
+    const struct market_prices *prices;
+    const struct market_avail *avail; /* NULL: all offers are up all the time */
+    const struct market_costs *costs;
+    const bool *allowed; /* by offer: may be used at all; NULL: all */
+};
+
+#define MARKET_STEP_S  900.0
+#define MARKET_WATCH_S (3 * 86400.0) /* strategies that learn look on so long before a job starts */
 
 struct market_replay_opts {
     const struct market_strategy *strategy;
@@ -89,18 +100,16 @@ struct market_replay_opts {
     double step_s;     /* between decisions; MARKET_STEP_S */
     const struct market_limit *limits;
     size_t limit_count;
-    const bool *allowed;                  /* by offer: may be used at all; NULL: all */
     void (*tick)(void *ctx, double at_s); /* for progress; NULL: none */
     void *ctx;
+    const atomic_bool *stop; /* gives up once it is true; NULL: nobody asks */
 };
 
 /* *out changes only on success; freed by market_result_fini. SHOAL_E_INVAL: a job that no allowed
- * offer can run, with its name and what is missing. */
+ * offer can run, with its name and what is missing. SHOAL_E_CANCELLED: `stop`. */
 SHOAL_MUST_USE shoal_status market_replay(const struct base_alloc *alloc,
-                                          const struct market_prices *prices,
-                                          const struct market_avail *avail,
+                                          const struct market_world *world,
                                           const struct market_job *jobs, size_t job_count,
-                                          const struct market_costs *costs,
                                           const struct market_replay_opts *opts,
                                           struct market_result *out, shoal_err *err);
 void market_result_fini(struct market_result *result);

@@ -29,16 +29,23 @@ static size_t gather(struct replay *r)
     return count;
 }
 
+static void set_room(struct replay *r, size_t slot, uint32_t room)
+{
+    r->room[slot] = room;
+    r->up[r->slots[slot].offer] = room;
+}
+
 /* What is left for those who are asked: what they hold themselves is theirs to use again. */
 static void count_room(struct replay *r, size_t asked)
 {
-    for (size_t s = 0; s < r->slot_count; s++)
-        r->room[s] = r->slots[s].up == MARKET_UNLIMITED ? MARKET_UNLIMITED
-                                                        : r->slots[s].up - r->slots[s].held;
+    for (size_t s = 0; s < r->slot_count; s++) {
+        const struct replay_slot *slot = &r->slots[s];
+        set_room(r, s, slot->up == MARKET_UNLIMITED ? MARKET_UNLIMITED : slot->up - slot->held);
+    }
     for (size_t i = 0; i < asked; i++) {
         const struct replay_job *j = &r->jobs[r->asked[i]];
         if (j->slot != MARKET_NONE && r->room[j->slot] != MARKET_UNLIMITED)
-            r->room[j->slot] += j->job->instances;
+            set_room(r, j->slot, r->room[j->slot] + j->job->instances);
     }
     for (size_t i = 0; i < r->job_count; i++) {
         const struct replay_job *j = &r->jobs[i];
@@ -46,19 +53,18 @@ static void count_room(struct replay *r, size_t asked)
             r->room[j->target] == MARKET_UNLIMITED)
             continue;
         uint32_t n = j->job->instances;
-        r->room[j->target] = r->room[j->target] > n ? r->room[j->target] - n : 0;
+        set_room(r, j->target, r->room[j->target] > n ? r->room[j->target] - n : 0);
     }
-    for (size_t s = 0; s < r->slot_count; s++)
-        r->up[r->slots[s].offer] = r->room[s];
 }
 
-static void score(struct replay *r, struct replay_job *j, double *by_candidate, double *idle)
+/* What a job sees. */
+static struct market_view view_of(const struct replay *r, const struct replay_job *j,
+                                  double slack_s)
 {
-    uint32_t rescue;
-    double slack = replay_guard_slack(r, j, &rescue);
     bool there = j->phase == REPLAY_RUNNING;
     uint32_t held = j->slot == MARKET_NONE ? MARKET_NONE : r->slots[j->slot].offer;
-    struct market_view view = {
+
+    return (struct market_view){
         .prices = r->prices,
         .job = j->job,
         .costs = r->costs,
@@ -69,14 +75,40 @@ static void score(struct replay *r, struct replay_job *j, double *by_candidate, 
         .held = held,
         .held_since_s = held == MARKET_NONE ? r->now_s : j->stay.from_s,
         .checkpoint = there ? held : j->checkpoint,
-        .safe_until_s = r->now_s + slack,
+        .safe_until_s = r->now_s + slack_s,
         .usd_h = r->usd_h,
         .up = r->up,
         .seen = r->seen,
         .ages = &r->ages,
         .candidates = j->candidates,
+        .speed = j->speed,
         .candidate_count = j->candidate_count,
     };
+}
+
+void replay_look_on(struct replay *r)
+{
+    bool counted = false;
+
+    for (size_t i = 0; i < r->job_count; i++) {
+        struct replay_job *j = &r->jobs[i];
+        if (j->phase != REPLAY_WAITING || j->job->start_s - r->now_s > MARKET_WATCH_S)
+            continue;
+        if (!counted) { /* once for all of them */
+            replay_watch_count(r);
+            count_room(r, 0);
+            counted = true;
+        }
+        struct market_view view = view_of(r, j, INFINITY);
+        r->opts->strategy->watch(r->opts->knobs, j->note, &view);
+    }
+}
+
+static void score(struct replay *r, struct replay_job *j, double *by_candidate, double *idle)
+{
+    uint32_t rescue;
+    double slack = replay_guard_slack(r, j, &rescue);
+    struct market_view view = view_of(r, j, slack);
 
     r->opts->strategy->score(r->opts->knobs, j->note, &view, by_candidate, idle);
     if (!(*idle < SCORE_MAX))

@@ -10,8 +10,7 @@ static bool may_use(const struct replay *r, const struct market_job *job, uint32
 {
     const struct market_offer *o = &r->prices->offers[offer];
 
-    return (r->opts->allowed == NULL || r->opts->allowed[offer]) && job->speed[o->kind] > 0 &&
-           o->count > 0;
+    return (r->allowed == NULL || r->allowed[offer]) && job->speed[o->kind] > 0 && o->count > 0;
 }
 
 static shoal_status check_job(const struct market_job *job, shoal_err *err)
@@ -80,14 +79,18 @@ static shoal_status make_job(struct replay *r, const struct market_job *job, str
                              .out.finish_s = NAN};
     j->candidates = base_arena_alloc(&r->arena, (r->slot_count + 1) * sizeof *j->candidates);
     j->slots = base_arena_alloc(&r->arena, (r->slot_count + 1) * sizeof *j->slots);
+    j->speed = base_arena_alloc(&r->arena, (r->slot_count + 1) * sizeof *j->speed);
     j->rescue = base_arena_alloc(&r->arena, (r->slot_count + 1) * sizeof *j->rescue);
     j->note = base_arena_calloc(&r->arena, 1, r->opts->strategy->note_size + 1);
-    if (j->candidates == NULL || j->slots == NULL || j->rescue == NULL || j->note == NULL)
+    if (j->candidates == NULL || j->slots == NULL || j->speed == NULL || j->rescue == NULL ||
+        j->note == NULL)
         return SHOAL_E_NOMEM;
     for (uint32_t s = 0; s < r->slot_count; s++) {
         if (!may_use(r, job, r->slots[s].offer))
             continue;
+        uint32_t kind = r->prices->offers[r->slots[s].offer].kind;
         j->candidates[j->candidate_count] = r->slots[s].offer;
+        j->speed[j->candidate_count] = market_pace_mean(market_pace(r->costs, job->speed[kind]));
         j->slots[j->candidate_count++] = s;
         if (r->slots[s].on_demand)
             j->rescue[j->rescue_count++] = s;
@@ -134,6 +137,18 @@ static shoal_status make_room(struct replay *r)
     return SHOAL_OK;
 }
 
+/* When the replay begins: a number of whole steps before the first start where the strategy wants
+ * to look on, no earlier than anything is known. */
+static double first_look_s(const struct replay *r, double start_s)
+{
+    double known_s = fmax(r->prices->from_s, market_avail_from_s(r->avail));
+    double watch_s = fmin(MARKET_WATCH_S, start_s - known_s);
+
+    if (r->opts->strategy->watch == NULL || !(watch_s > 0))
+        return start_s;
+    return start_s - floor(watch_s / r->opts->step_s) * r->opts->step_s;
+}
+
 shoal_status replay_set_up(struct replay *r, const struct market_job *jobs, shoal_err *err)
 {
     shoal_status st = check_costs(r->costs, r->opts->step_s, err);
@@ -143,6 +158,8 @@ shoal_status replay_set_up(struct replay *r, const struct market_job *jobs, shoa
         st = check_job(&jobs[i], err);
         r->now_s = fmin(r->now_s, jobs[i].start_s);
     }
+    if (st == SHOAL_OK)
+        r->now_s = first_look_s(r, r->now_s);
     r->next_step_s = r->now_s;
     r->jobs = base_arena_calloc(&r->arena, r->job_count + 1, sizeof *r->jobs);
     if (st == SHOAL_OK)

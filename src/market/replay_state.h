@@ -9,15 +9,16 @@
 #include "market/replay_pace.h"
 #include "market/strategy.h"
 
-struct replay_slot {
+struct replay_slot { /* 64 bytes: all are looked at in every decision */
     uint32_t offer;
+    uint32_t up;     /* instances to be had */
+    uint32_t held;   /* by jobs */
+    uint8_t age_bin; /* of what was counted last since the last change */
+    bool on_demand;
     double usd_h;                     /* NAN: not sold now */
+    double seen_until_s;              /* `seen` counts up to here */
     double price_until_s, up_until_s; /* next changes */
     size_t price_cursor, up_cursor;
-    uint32_t up;         /* instances to be had */
-    uint32_t held;       /* by jobs */
-    double seen_until_s; /* `seen` counts up to here */
-    bool on_demand;
 };
 
 enum replay_phase {
@@ -52,6 +53,7 @@ struct replay_job {
     struct market_pace pace; /* where it is */
     uint32_t *candidates;    /* offers */
     uint32_t *slots;         /* the same, as slots */
+    double *speed;           /* of each: steps a second in the long run */
     uint32_t *rescue;        /* slots on demand among them */
     size_t candidate_count, rescue_count;
     void *note;
@@ -67,6 +69,7 @@ struct replay {
     const struct market_prices *prices;
     const struct market_avail *avail;
     const struct market_costs *costs;
+    const bool *allowed;
     const struct market_replay_opts *opts;
     struct base_arena arena;
     struct base_heap changes; /* of slots: key = when, value = slot */
@@ -116,6 +119,8 @@ bool replay_guard_allows(const struct replay *r, const struct replay_job *j, uin
                          double slack_s);
 
 /* replay_decide.c: strategies and assignment */
+/* Lets jobs that are soon to start look at the market. */
+void replay_look_on(struct replay *r);
 /* Asks for all jobs with `ask` and carries the answers out. */
 void replay_decide(struct replay *r);
 

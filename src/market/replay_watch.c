@@ -55,7 +55,8 @@ static void count(struct replay *r, struct replay_slot *s)
         return;
     s->seen_until_s = r->now_s;
     if (!s->on_demand) {
-        size_t bin = market_age_bin(r->now_s - dt / 2 - seen->since_s);
+        size_t bin = market_age_bin_from(s->age_bin, r->now_s - dt / 2 - seen->since_s);
+        s->age_bin = (uint8_t)bin;
         (s->up > 0 ? r->ages.up_s : r->ages.down_s)[bin] += dt;
         if (s->up > 0)
             seen->ends_expected += dt * market_age_rate(r->ages.up_s, r->ages.up_ends, bin);
@@ -82,6 +83,7 @@ bool replay_watch_change(struct replay *r, uint32_t slot)
     if ((up > 0) != (s->up > 0)) {
         (up > 0 ? r->ages.up_ends : r->ages.down_ends)[market_age_bin(r->now_s - seen->since_s)]++;
         seen->since_s = r->now_s;
+        s->age_bin = 0;
     }
     if (up > 0 && s->up == 0)
         seen->interruptions++;

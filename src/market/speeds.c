@@ -98,10 +98,10 @@ static shoal_status read_row(struct market_speeds *speeds, struct market_csv *cs
 shoal_status market_speeds_load(shoal_env *env, const char *path, struct market_speeds *speeds,
                                 shoal_err *err)
 {
-    static const struct market_column columns[COLUMN_COUNT] = {
-        [COLUMN_INSTANCE] = {"instance", true},
-        [COLUMN_SPEED] = {"steps_per_s", true},
-        [COLUMN_MODEL] = {"model", false},
+    static const struct env_column columns[COLUMN_COUNT] = {
+        [COLUMN_INSTANCE] = {"instance", true, -1},
+        [COLUMN_SPEED] = {"steps_per_s", true, -1},
+        [COLUMN_MODEL] = {"model", false, -1},
     };
     struct market_csv csv;
     shoal_status st = market_csv_open(env, "model", path, columns, COLUMN_COUNT, &csv, err);

@@ -45,6 +45,7 @@ struct market_view {
     const struct market_seen *seen; /* by offer */
     const struct market_ages *ages;
     const uint32_t *candidates; /* offers this job could run on, allowed, by index */
+    const double *speed;        /* of each candidate: steps a second in the long run */
     size_t candidate_count;
 };
 
@@ -56,15 +57,34 @@ struct market_strategy {
     size_t opt_count;
     size_t knobs_size;
     size_t note_size; /* bytes of the job's own that stay between decisions, zero at first */
+    /* The job has not started and holds nothing: a look at the market, to learn from. NULL: what
+     * was before the start is of no use to it. */
+    void (*watch)(const void *knobs, void *note, const struct market_view *view);
     /* score[i] is of candidates[i]. */
     void (*score)(const void *knobs, void *note, const struct market_view *view, double *score,
                   double *idle);
 };
 
+extern const double market_age_to_s[MARKET_AGES]; /* the end of each bin */
+
 size_t market_age_bin(double age_s);
+/* The same from a bin on that is not beyond it: ages are counted often, and only grow. */
+static inline size_t market_age_bin_from(size_t bin, double age_s)
+{
+    while (bin + 1 < MARKET_AGES && age_s >= market_age_to_s[bin])
+        bin++;
+    return bin;
+}
+
 /* Ends per second at an age, from time spent and ends seen there, with a prior of two ends at half
  * an end per age: what has lasted long lasts long. */
-double market_age_rate(const double *seconds, const double *ends, size_t bin);
+static inline double market_age_rate(const double *seconds, const double *ends, size_t bin)
+{
+    double four_ages_s = (bin == 0 ? 2 : 3) * market_age_to_s[bin]; /* of the middle of the bin */
+
+    return (ends[bin] + 2) / (seconds[bin] + four_ages_s);
+}
+
 /* Seconds that it will last from the beginning of each bin on. */
 void market_age_table(const double *seconds, const double *ends, double *left_s);
 /* The same from an age on, out of that table. */

@@ -5,32 +5,21 @@
 
 #include <math.h>
 
-#define FIRST_S 150.0 /* the first bin's end */
+#define FIRST_S 150.0
+
+const double market_age_to_s[MARKET_AGES] = {
+    FIRST_S,        FIRST_S * 2,    FIRST_S * 4,     FIRST_S * 8,    FIRST_S * 16,   FIRST_S * 32,
+    FIRST_S * 64,   FIRST_S * 128,  FIRST_S * 256,   FIRST_S * 512,  FIRST_S * 1024, FIRST_S * 2048,
+    FIRST_S * 4096, FIRST_S * 8192, FIRST_S * 16384, FIRST_S * 32768};
 
 static double bin_from_s(size_t bin)
 {
-    return bin == 0 ? 0 : FIRST_S * (double)(1u << (bin - 1));
-}
-
-static double bin_to_s(size_t bin)
-{
-    return FIRST_S * (double)(1u << bin);
+    return bin == 0 ? 0 : market_age_to_s[bin - 1];
 }
 
 size_t market_age_bin(double age_s)
 {
-    if (!(age_s >= FIRST_S))
-        return 0;
-    if (age_s >= bin_to_s(MARKET_AGES - 1))
-        return MARKET_AGES - 1;
-    return (size_t)ilogb(age_s / FIRST_S) + 1;
-}
-
-double market_age_rate(const double *seconds, const double *ends, size_t bin)
-{
-    double age_s = bin_to_s(bin) * (bin == 0 ? 0.5 : 0.75); /* the middle of the bin */
-
-    return (ends[bin] + 2) / (seconds[bin] + 4 * age_s);
+    return market_age_bin_from(0, age_s);
 }
 
 void market_age_table(const double *seconds, const double *ends, double *left_s)
@@ -39,7 +28,8 @@ void market_age_table(const double *seconds, const double *ends, double *left_s)
 
     for (size_t b = MARKET_AGES; b > 0; b--) {
         double rate = market_age_rate(seconds, ends, b - 1);
-        double stays = b == MARKET_AGES ? 0 : exp(-rate * (bin_to_s(b - 1) - bin_from_s(b - 1)));
+        double stays =
+            b == MARKET_AGES ? 0 : exp(-rate * (market_age_to_s[b - 1] - bin_from_s(b - 1)));
         after = (1 - stays) / rate + stays * after;
         left_s[b - 1] = after;
     }
@@ -51,6 +41,6 @@ double market_age_left_s(const double *left_s, double age_s)
 
     if (bin + 1 == MARKET_AGES)
         return left_s[bin];
-    double part = fmax(0, age_s - bin_from_s(bin)) / (bin_to_s(bin) - bin_from_s(bin));
+    double part = fmax(0, age_s - bin_from_s(bin)) / (market_age_to_s[bin] - bin_from_s(bin));
     return left_s[bin] + part * (left_s[bin + 1] - left_s[bin]);
 }

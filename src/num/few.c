@@ -333,30 +333,23 @@ static bool leave_out(struct few *f, double most)
 
 /* ---- in and out ---- */
 
-static bool sound(size_t rows, size_t columns, const double *a, const double *b,
-                  const double *weight, const uint32_t *fold, uint32_t folds)
+static bool sound(const struct num_least *p, const uint32_t *fold, uint32_t folds)
 {
     bool seen[NUM_LEAST_FOLDS_MAX] = {false};
-    double total = 0;
+    double most = 0;
 
-    if (rows == 0 || rows > NUM_LEAST_ROWS_MAX || columns == 0 || columns > N || folds < 2 ||
-        folds > NUM_LEAST_FOLDS_MAX)
+    if (!num_least_sound(p) || folds < 2 || folds > NUM_LEAST_FOLDS_MAX)
         return false;
-    for (size_t i = 0; i < rows * columns; i++)
-        if (!isfinite(a[i]))
-            return false;
-    for (size_t i = 0; i < rows; i++) {
-        if (!isfinite(b[i]) || fold[i] >= folds)
-            return false;
-        if (weight != NULL && !(weight[i] >= 0 && isfinite(weight[i])))
+    for (size_t i = 0; i < p->rows; i++) {
+        if (fold[i] >= folds)
             return false;
         seen[fold[i]] = true;
-        total = fmax(total, weight != NULL ? weight[i] : 1);
+        most = fmax(most, p->weight != NULL ? p->weight[i] : 1);
     }
     for (uint32_t g = 0; g < folds; g++)
         if (!seen[g])
             return false;
-    return total > 0;
+    return most > 0;
 }
 
 static void weigh(struct few *f, const double *weight)
@@ -373,17 +366,17 @@ static void weigh(struct few *f, const double *weight)
 
 /* Entries of at most 1, then less their mean: in two passes, so that large constants cost no
  * digits. */
-static void scale(struct few *f, const double *a, const double *b)
+static void scale(struct few *f, const struct num_least *p)
 {
     size_t wide = f->columns + 1;
 
     for (size_t j = 0; j < wide; j++) {
         double most = 0, mean = 0;
         for (size_t i = 0; i < f->rows; i++)
-            most = fmax(most, fabs(j < f->columns ? a[i * f->columns + j] : b[i]));
+            most = fmax(most, fabs(j < f->columns ? p->a[i * f->columns + j] : p->b[i]));
         f->scale[j] = most > 0 ? most : 1;
         for (size_t i = 0; i < f->rows; i++) {
-            double v = j < f->columns ? a[i * f->columns + j] : b[i];
+            double v = j < f->columns ? p->a[i * f->columns + j] : p->b[i];
             f->z[i * wide + j] = v / f->scale[j];
             mean += f->weight[i] * f->z[i * wide + j];
         }
@@ -437,31 +430,17 @@ static void finish(struct few *f, const struct gram *all, double most, const dou
     out->intercept = intercept * unit;
 }
 
-/* The sum of squares in the units given; false where a number has left the range. */
-static bool look_back(size_t rows, size_t columns, const double *a, const double *b,
-                      const double *weight, struct num_few_fit *out)
+shoal_status num_few(const struct base_alloc *alloc, const struct num_least *p,
+                     const uint32_t *fold, uint32_t folds, struct num_few_fit *out)
 {
-    out->rss = 0;
-    for (size_t i = 0; i < rows; i++) {
-        double off = b[i] - out->intercept;
-        for (size_t j = 0; j < columns; j++)
-            off -= a[i * columns + j] * out->x[j];
-        out->rss += weight != NULL ? weight[i] * off * off : off * off;
-    }
-    return isfinite(out->rss) && isfinite(out->cv_rss) && isfinite(out->lambda);
-}
-
-shoal_status num_few(const struct base_alloc *alloc, size_t rows, size_t columns, const double *a,
-                     const double *b, const double *weight, const uint32_t *fold, uint32_t folds,
-                     struct num_few_fit *out)
-{
+    size_t rows = p->rows, columns = p->columns;
     struct few f = {.rows = rows, .columns = columns, .folds = folds};
     struct num_few_fit fit;
     struct gram all;
     double mean[N + 1], deviation[N + 1];
     shoal_status st = SHOAL_E_NOMEM;
 
-    if (!sound(rows, columns, a, b, weight, fold, folds))
+    if (!sound(p, fold, folds))
         return SHOAL_E_INVAL;
     f.z = base_malloc(alloc, rows * (columns + 1) * sizeof *f.z);
     f.weight = base_malloc(alloc, rows * sizeof *f.weight);
@@ -472,8 +451,8 @@ shoal_status num_few(const struct base_alloc *alloc, size_t rows, size_t columns
     if (f.z == NULL || f.weight == NULL || f.row == NULL || f.start == NULL || f.after == NULL ||
         f.error == NULL)
         goto out;
-    weigh(&f, weight);
-    scale(&f, a, b);
+    weigh(&f, p->weight);
+    scale(&f, p);
     group_rows(&f, fold);
     standardise(&f.after[0], columns, &all, mean, deviation);
     double most = most_penalty(&all);
@@ -481,8 +460,9 @@ shoal_status num_few(const struct base_alloc *alloc, size_t rows, size_t columns
     if (!leave_out(&f, most))
         goto out;
     finish(&f, &all, most, mean, deviation, &fit);
-    if (!look_back(rows, columns, a, b, weight, &fit))
-        goto out;
+    fit.rss = num_least_rss(p, fit.intercept, fit.x);
+    if (!isfinite(fit.rss) || !isfinite(fit.cv_rss) || !isfinite(fit.lambda))
+        goto out; /* a number has left the range */
     *out = fit;
     st = SHOAL_OK;
 out:

@@ -191,36 +191,39 @@ static void solve(struct small *s)
     }
 }
 
-/* The problem as given: entry (i, j) with the root of its row's weight; column `columns` is b. */
+/* The problem as given, and by what a column is divided: its largest entry, then its length. */
 struct given {
-    size_t rows, columns;
-    const double *a, *b, *weight;
+    const struct num_least *p;
     double heaviest;
-    double most[WIDE], length[WIDE]; /* a column is divided by its largest entry, then its length */
+    double most[WIDE], length[WIDE];
 };
 
+/* Entry (i, j) with the root of its row's weight; column `columns` is b. */
 static double entry(const struct given *g, size_t i, size_t j)
 {
-    double v = j < g->columns ? g->a[i * g->columns + j] : g->b[i];
+    const struct num_least *p = g->p;
+    double v = j < p->columns ? p->a[i * p->columns + j] : p->b[i];
 
-    if (g->weight == NULL)
+    if (p->weight == NULL)
         return v;
-    return g->heaviest > 0 ? sqrt(g->weight[i] / g->heaviest) * v : 0;
+    return g->heaviest > 0 ? sqrt(p->weight[i] / g->heaviest) * v : 0;
 }
 
 static void measure(struct given *g)
 {
-    for (size_t i = 0; g->weight != NULL && i < g->rows; i++)
-        g->heaviest = fmax(g->heaviest, g->weight[i]);
-    for (size_t i = 0; i < g->rows; i++)
-        for (size_t j = 0; j <= g->columns; j++)
+    const struct num_least *p = g->p;
+
+    for (size_t i = 0; p->weight != NULL && i < p->rows; i++)
+        g->heaviest = fmax(g->heaviest, p->weight[i]);
+    for (size_t i = 0; i < p->rows; i++)
+        for (size_t j = 0; j <= p->columns; j++)
             g->most[j] = fmax(g->most[j], fabs(entry(g, i, j)));
-    for (size_t i = 0; i < g->rows; i++)
-        for (size_t j = 0; j <= g->columns; j++) {
+    for (size_t i = 0; i < p->rows; i++)
+        for (size_t j = 0; j <= p->columns; j++) {
             double v = g->most[j] > 0 ? entry(g, i, j) / g->most[j] : 0;
             g->length[j] += v * v;
         }
-    for (size_t j = 0; j <= g->columns; j++)
+    for (size_t j = 0; j <= p->columns; j++)
         g->length[j] = sqrt(g->length[j]);
 }
 
@@ -228,57 +231,30 @@ static void measure(struct given *g)
  * triangle. */
 static void fold(const struct given *g, double *m, struct small *s)
 {
-    size_t wide = g->columns + 1, used = 0;
+    size_t columns = g->p->columns, wide = columns + 1, used = 0;
 
-    for (size_t i = 0; i < g->rows; i++) {
+    for (size_t i = 0; i < g->p->rows; i++) {
         for (size_t j = 0; j < wide; j++)
             m[used * wide + j] = g->most[j] > 0 ? entry(g, i, j) / g->most[j] / g->length[j] : 0;
         used++;
-        if (used < g->columns + FOLD && i + 1 < g->rows)
+        if (used < columns + FOLD && i + 1 < g->p->rows)
             continue;
-        triangularise(m, used, g->columns, wide);
-        used = used < g->columns ? used : g->columns; /* below are parts of b that none explains */
+        triangularise(m, used, columns, wide);
+        used = used < columns ? used : columns; /* below are parts of b that none explains */
     }
     s->rows = used;
     memcpy(s->r, m, used * wide * sizeof *m);
 }
 
-static bool sound(size_t rows, size_t columns, const double *a, const double *b,
-                  const double *weight)
+shoal_status num_nnls(const struct base_alloc *alloc, const struct num_least *p, double *x,
+                      double *out_rss)
 {
-    if (rows == 0 || rows > NUM_LEAST_ROWS_MAX || columns == 0 || columns > N)
-        return false;
-    for (size_t i = 0; i < rows * columns; i++)
-        if (!isfinite(a[i]))
-            return false;
-    for (size_t i = 0; i < rows; i++)
-        if (!isfinite(b[i]) || (weight != NULL && !(weight[i] >= 0 && isfinite(weight[i]))))
-            return false;
-    return true;
-}
-
-static double sum_of_squares(size_t rows, size_t columns, const double *a, const double *b,
-                             const double *weight, const double *x)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < rows; i++) {
-        double off = b[i];
-        for (size_t j = 0; j < columns; j++)
-            off -= a[i * columns + j] * x[j];
-        sum += weight != NULL ? weight[i] * off * off : off * off;
-    }
-    return sum;
-}
-
-shoal_status num_nnls(const struct base_alloc *alloc, size_t rows, size_t columns, const double *a,
-                      const double *b, const double *weight, double *x, double *out_rss)
-{
-    struct given g = {.rows = rows, .columns = columns, .a = a, .b = b, .weight = weight};
+    size_t columns = p->columns;
+    struct given g = {.p = p};
     struct small s = {.columns = columns};
     double result[N] = {0};
 
-    if (!sound(rows, columns, a, b, weight))
+    if (!num_least_sound(p))
         return SHOAL_E_INVAL;
     shoal_assert(columns <= N);
     double *m = base_malloc(alloc, (columns + FOLD) * (columns + 1) * sizeof *m);
@@ -292,7 +268,7 @@ shoal_status num_nnls(const struct base_alloc *alloc, size_t rows, size_t column
     for (size_t j = 0; j < columns; j++)
         if (s.x[j] > 0)
             result[j] = s.x[j] * (g.most[columns] / g.most[j]) * (g.length[columns] / g.length[j]);
-    double rss = sum_of_squares(rows, columns, a, b, weight, result);
+    double rss = num_least_rss(p, 0, result);
     if (!isfinite(rss))
         return SHOAL_E_INVAL; /* numbers so far apart that their sums leave the range */
     memcpy(x, result, columns * sizeof *x);

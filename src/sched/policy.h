@@ -60,11 +60,18 @@ union sched_note {
 
 /* A job as a policy sees it. Times are seconds of the driver's clock. */
 struct sched_job {
-    uint32_t id;    /* unique, increasing with arrival */
-    uint32_t gpus;  /* gang size asked for */
+    /* What is asked of every job at every decision comes first, in one line of cache: queues are
+     * long. */
+    uint32_t id;              /* unique, increasing with arrival */
+    uint32_t gpus;            /* gang size asked for */
+    uint32_t kinds;           /* bit mask of kinds it may use; every bit set here can run it */
+    uint32_t group;           /* tenant or virtual cluster */
+    struct sched_alloc alloc; /* what it holds now */
+    uint32_t partner;         /* id of the job sharing its GPUs, or SCHED_JOB_NONE */
+    uint8_t kind_count;
+    uint8_t kind_rank[SCHED_KINDS_MAX]; /* kinds it may use, fastest first; set by sched_job_rank */
+
     uint32_t batch; /* total batch asked for; 0: the model's own. What it has now is model.batch */
-    uint32_t kinds; /* bit mask of kinds it may use; every bit set here can run it */
-    uint32_t group; /* tenant or virtual cluster */
     uint32_t app;  /* id of the first job of the sweep it is part of; its own where there is none */
     double weight; /* > 0 */
     double submit_s;
@@ -84,13 +91,8 @@ struct sched_job {
     double lease_until_s;  /* before this it may not be moved */
     uint32_t starts;       /* times it was started or moved */
 
-    uint8_t kind_rank[SCHED_KINDS_MAX]; /* kinds it may use, fastest first; set by sched_job_rank */
     float
         kind_slower[SCHED_KINDS_MAX]; /* time on kind_rank[i] relative to kind_rank[0], 1 or more */
-    uint8_t kind_count;
-
-    struct sched_alloc alloc; /* what it holds now */
-    uint32_t partner;         /* id of the job sharing its GPUs, or SCHED_JOB_NONE */
 
     union sched_note note[2]; /* the policy's own words about this job, 0 at first */
 };

@@ -150,23 +150,6 @@ void sched_quota_fini(struct sched_quota *quota)
     *quota = (struct sched_quota){0};
 }
 
-uint32_t sched_quota_of(const struct sched_quota *quota, uint32_t group)
-{
-    return quota->none ? UINT32_MAX : quota->rows[group].gpus;
-}
-
-uint32_t sched_quota_held(const struct sched_quota *quota, uint32_t group)
-{
-    return quota->none ? 0 : quota->rows[group].held;
-}
-
-bool sched_quota_fits(const struct sched_quota *quota, uint32_t group, uint32_t gpus)
-{
-    uint32_t held = sched_quota_held(quota, group), most = sched_quota_of(quota, group);
-
-    return held <= most && gpus <= most - held;
-}
-
 void sched_quota_hold(struct sched_quota *quota, uint32_t group, uint32_t gpus)
 {
     if (!quota->none)

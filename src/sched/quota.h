@@ -32,10 +32,21 @@ SHOAL_MUST_USE shoal_status sched_quota_meet(struct sched_quota *quota, const ch
 void sched_quota_fini(struct sched_quota *quota);
 
 /* What the group has a right to, and holds; without limits UINT32_MAX and 0. */
-uint32_t sched_quota_of(const struct sched_quota *quota, uint32_t group);
-uint32_t sched_quota_held(const struct sched_quota *quota, uint32_t group);
-/* May the group hold so many more without exceeding its quota? */
-bool sched_quota_fits(const struct sched_quota *quota, uint32_t group, uint32_t gpus);
+static inline uint32_t sched_quota_of(const struct sched_quota *quota, uint32_t group)
+{
+    return quota->none ? UINT32_MAX : quota->rows[group].gpus;
+}
+static inline uint32_t sched_quota_held(const struct sched_quota *quota, uint32_t group)
+{
+    return quota->none ? 0 : quota->rows[group].held;
+}
+/* May the group hold so many more without exceeding its quota? Asked of every job that waits. */
+static inline bool sched_quota_fits(const struct sched_quota *quota, uint32_t group, uint32_t gpus)
+{
+    uint32_t held = sched_quota_held(quota, group), most = sched_quota_of(quota, group);
+
+    return held <= most && gpus <= most - held;
+}
 void sched_quota_hold(struct sched_quota *quota, uint32_t group, uint32_t gpus);
 void sched_quota_release(struct sched_quota *quota, uint32_t group, uint32_t gpus);
 /* Asked of jobs that run, in order of arrival, once each after begin: whether it is among those

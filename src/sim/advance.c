@@ -211,11 +211,11 @@ shoal_status sim_advance(struct sim_state *s, double to_s)
     if (seconds <= 0)
         return SHOAL_OK;
     s->stamp++;
-    if (base_reserve(s->alloc, (void **)&s->ended, &s->ended_cap, s->job_count, sizeof *s->ended) !=
-        0)
+    if (base_reserve(s->alloc, (void **)&s->ended, &s->ended_cap, s->running_count,
+                     sizeof *s->ended) != 0)
         return base_err_nomem(s->err, "simulating");
-    for (size_t i = 0; i < s->job_count; i++) {
-        struct sim_active *a = sim_active_of(s->jobs[i]);
+    for (size_t i = 0; i < s->running_count; i++) {
+        struct sim_active *a = s->running[i].active;
         if (!sim_running(a) || a->stamp == s->stamp)
             continue;
         if (a->partner == NULL)
@@ -223,8 +223,8 @@ shoal_status sim_advance(struct sim_state *s, double to_s)
         else
             advance_pair(s, a, seconds);
     }
-    for (size_t i = 0; i < s->job_count; i++) {
-        struct sim_active *a = sim_active_of(s->jobs[i]);
+    for (size_t i = 0; i < s->running_count; i++) {
+        struct sim_active *a = s->running[i].active;
         if (!sim_running(a) || isnan(a->end_s))
             continue;
         a->end_s = fmin(a->end_s, to_s); /* the sum of parts may round to a hair more */

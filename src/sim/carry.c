@@ -75,10 +75,18 @@ static shoal_status start_job(struct sim_state *s, struct sim_active *a,
 
 static shoal_status stop_jobs(struct sim_state *s)
 {
-    for (size_t i = 0; i < s->job_count; i++) {
-        struct sim_active *a = sim_active_of(s->jobs[i]);
+    size_t at = 0, i = 0; /* both lists are by id */
+
+    for (; at < s->running_count; at++) {
+        struct sim_active *a = s->running[at].active;
+        if (!sim_running(a))
+            continue;
+        while (s->jobs[i] != &a->job) {
+            i++;
+            shoal_dassert(i < s->job_count);
+        }
         const struct sched_grant *g = sched_plan_grant(s->plan, i);
-        if (!sim_running(a) || (g != NULL && g->kept))
+        if (g != NULL && g->kept)
             continue;
         if (g == NULL) {
             a->preempted++;
@@ -98,23 +106,28 @@ static shoal_status stop_jobs(struct sim_state *s)
     return SHOAL_OK;
 }
 
+/* Lists who runs from now on, and who has news. */
 static shoal_status start_jobs(struct sim_state *s)
 {
+    s->running_count = s->news_count = 0;
     for (size_t i = 0; i < s->job_count; i++) {
         struct sim_active *a = sim_active_of(s->jobs[i]);
         const struct sched_grant *g = sched_plan_grant(s->plan, i);
-        if (g != NULL && !g->kept) {
-            shoal_status st = start_job(s, a, g, sim_running(a));
+        if (g != NULL) {
+            s->running[s->running_count++] = (struct sim_held){.active = a, .index = (uint32_t)i};
+            shoal_status st = g->kept ? SHOAL_OK : start_job(s, a, g, sim_running(a));
             if (st != SHOAL_OK)
                 return st;
-        } else if (g == NULL) {
+        } else {
             enum sched_reason reason = sched_plan_reason(s->plan, i);
-            if (reason != a->reason) {
-                settle_wait(s, a, s->now_s);
-                a->reason = (uint8_t)reason;
-                a->news = SIM_NEWS_WAITS;
-            }
+            if (reason == a->reason)
+                continue;
+            settle_wait(s, a, s->now_s);
+            a->reason = (uint8_t)reason;
+            a->news = SIM_NEWS_WAITS;
         }
+        if (a->news != SIM_NEWS_NONE)
+            s->news[s->news_count++] = (uint32_t)i;
     }
     return SHOAL_OK;
 }
@@ -137,11 +150,9 @@ static shoal_status no_speed(struct sim_state *s, const struct sim_active *a)
 static shoal_status settle_rates(struct sim_state *s)
 {
     sim_detail_places(s);
-    for (size_t i = 0; i < s->job_count; i++) {
-        struct sim_active *a = sim_active_of(s->jobs[i]);
-        const struct sched_grant *g = sched_plan_grant(s->plan, i);
-        if (g == NULL)
-            continue;
+    for (size_t at = 0; at < s->running_count; at++) {
+        struct sim_active *a = s->running[at].active;
+        const struct sched_grant *g = sched_plan_grant(s->plan, s->running[at].index);
         struct sim_active *partner =
             g->partner == SCHED_JOB_NONE ? NULL : sim_active_of(s->jobs[g->partner]);
         float slow = sim_detail_speed(s, a);
@@ -165,13 +176,13 @@ static shoal_status tell(struct sim_state *s)
 {
     shoal_status st = SHOAL_OK;
 
-    for (size_t i = 0; i < s->job_count && st == SHOAL_OK; i++) {
-        struct sim_active *a = sim_active_of(s->jobs[i]);
+    for (size_t n = 0; n < s->news_count && st == SHOAL_OK; n++) {
+        struct sim_active *a = sim_active_of(s->jobs[s->news[n]]);
         switch ((enum sim_news)a->news) {
         case SIM_NEWS_NONE: break;
         case SIM_NEWS_STARTED: st = sim_journal_job(s, s->now_s, "job.started", a, NULL); break;
         case SIM_NEWS_MOVED: st = sim_journal_job(s, s->now_s, "job.moved", a, NULL); break;
-        case SIM_NEWS_WAITS: st = sim_journal_waiting(s, i); break;
+        case SIM_NEWS_WAITS: st = sim_journal_waiting(s, s->news[n]); break;
         }
         a->news = SIM_NEWS_NONE;
     }
@@ -180,8 +191,11 @@ static shoal_status tell(struct sim_state *s)
 
 shoal_status sim_carry_out(struct sim_state *s)
 {
+    if (base_reserve(s->alloc, (void **)&s->running, &s->running_cap, s->job_count,
+                     sizeof *s->running) != 0 ||
+        base_reserve(s->alloc, (void **)&s->news, &s->news_cap, s->job_count, sizeof *s->news) != 0)
+        return base_err_nomem(s->err, "simulating");
     shoal_status st = stop_jobs(s);
-
     if (st == SHOAL_OK)
         st = start_jobs(s);
     if (st == SHOAL_OK)

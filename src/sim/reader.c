@@ -1,13 +1,11 @@
 /* reader.c - the helpers trace readers are made of; see reader.h. */
 #include "sim/reader.h"
 
-#include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 bool sim_read_is(const struct env_field *field, const char *text)
 {
@@ -38,15 +36,7 @@ struct sim_job sim_read_job(void)
 
 shoal_status sim_read_next(struct sim_read *rd, char separator, shoal_err *err)
 {
-    char *text;
-    size_t length;
-
-    do {
-        shoal_status st = env_lines_next(&rd->lines, &text, &length, err);
-        if (st != SHOAL_OK)
-            return st;
-    } while (length == 0 || (rd->comment != 0 && text[0] == rd->comment));
-    return env_lines_split(&rd->lines, text, length, separator, rd->fields, &rd->field_count, err);
+    return env_lines_fields(&rd->lines, separator, rd->comment, rd->fields, &rd->field_count, err);
 }
 
 shoal_status sim_read_count(struct sim_read *rd, size_t count, shoal_err *err)
@@ -57,83 +47,25 @@ shoal_status sim_read_count(struct sim_read *rd, size_t count, shoal_err *err)
                          rd->field_count);
 }
 
+shoal_status sim_read_table(struct sim_read *rd, const struct sim_table *table, shoal_err *err)
+{
+    shoal_status st = sim_read_next(rd, ',', err);
+    struct env_header header = {&rd->lines, rd->fields, rd->field_count, table->strict};
+
+    if (st == SHOAL_OK)
+        st = env_header_find(&header, table->columns, table->count, err);
+    while (st == SHOAL_OK && (st = sim_read_next(rd, ',', err)) == SHOAL_OK) {
+        st = sim_read_count(rd, header.field_count, err);
+        if (st == SHOAL_OK)
+            st = table->row(rd, table->columns, table->ctx, err);
+    }
+    return st == SHOAL_END ? SHOAL_OK : st;
+}
+
 shoal_status sim_read_expected(struct sim_read *rd, const struct env_field *field, const char *what,
                                shoal_err *err)
 {
-    char shown[ENV_SHOWN_MAX];
-
-    if (field->length == 0)
-        return env_lines_bad(&rd->lines, field->column, err, "expected %s, found nothing", what);
-    return env_lines_bad(&rd->lines, field->column, err, "expected %s, found '%s'", what,
-                         env_lines_show(field->text, field->length, shown));
-}
-
-/* --- header ------------------------------------------------------------------------------------
- */
-
-static shoal_status unknown_column(struct sim_read *rd, const struct env_field *field,
-                                   const struct sim_column *columns, size_t count, shoal_err *err)
-{
-    const char *names[ENV_FIELDS_MAX];
-    char shown[ENV_SHOWN_MAX], list[150] = "";
-
-    for (size_t i = 0; i < count; i++) {
-        size_t used = strlen(list);
-        names[i] = columns[i].name;
-        snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
-    }
-    sim_read_expected(rd, field, "a known column name", err);
-    const char *near =
-        base_nearest(env_lines_show(field->text, field->length, shown), names, count);
-    if (near != NULL)
-        base_err_hint(err, "did you mean '%s'? known are %s", near, list);
-    else
-        base_err_hint(err, "known are %s", list);
-    return SHOAL_E_FORMAT;
-}
-
-/* Without spaces around it. */
-static void trim(struct env_field *field)
-{
-    while (field->length > 0 && field->text[0] == ' ') {
-        field->text++;
-        field->length--;
-    }
-    while (field->length > 0 && field->text[field->length - 1] == ' ')
-        field->length--;
-}
-
-bool sim_read_is_name(const char *text, size_t length, const char *name)
-{
-    return strlen(name) == length && strncasecmp(text, name, length) == 0;
-}
-
-shoal_status sim_read_header(struct sim_read *rd, struct sim_column *columns, size_t count,
-                             bool strict, shoal_err *err)
-{
-    shoal_assert(count <= ENV_FIELDS_MAX);
-    for (size_t i = 0; i < count; i++)
-        columns[i].at = -1;
-    for (size_t f = 0; f < rd->field_count; f++) {
-        size_t i = 0;
-        trim(&rd->fields[f]);
-        while (i < count &&
-               !sim_read_is_name(rd->fields[f].text, rd->fields[f].length, columns[i].name))
-            i++;
-        if (i == count && strict)
-            return unknown_column(rd, &rd->fields[f], columns, count, err);
-        if (i == count)
-            continue;
-        if (columns[i].at >= 0)
-            return env_lines_bad(&rd->lines, rd->fields[f].column, err,
-                                 "expected each column once, found '%s' again", columns[i].name);
-        columns[i].at = (int)f;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (columns[i].required && columns[i].at < 0)
-            return env_lines_bad(&rd->lines, 0, err, "expected a header with column '%s'",
-                                 columns[i].name);
-    return SHOAL_OK;
+    return env_lines_expected(&rd->lines, field, what, err);
 }
 
 /* --- values ------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@
 #ifndef SIM_READER_H
 #define SIM_READER_H
 
-#include "env/lines.h"
+#include "env/header.h"
 #include "sim/trace.h"
 
 #define SIM_TIME_MAX   1e12 /* seconds; also the bound of durations and deadlines */
@@ -54,16 +54,19 @@ SHOAL_MUST_USE shoal_status sim_read_next(struct sim_read *rd, char separator, s
 /* The line has exactly `count` fields. */
 SHOAL_MUST_USE shoal_status sim_read_count(struct sim_read *rd, size_t count, shoal_err *err);
 
-/* A header line: where each of the named columns is. */
-struct sim_column {
-    const char *name;
-    bool required;
-    int at; /* set by sim_read_header: index of the field, or -1 */
+/* Lines of one width below a header with the names of columns. */
+struct sim_table {
+    struct env_column *columns;
+    size_t count;
+    bool strict; /* a column that is not known is an error (env/header.h) */
+    /* For each line: columns[c].at is its field in rd->fields. */
+    shoal_status (*row)(struct sim_read *rd, const struct env_column *columns, void *ctx,
+                        shoal_err *err);
+    void *ctx;
 };
-/* Reads the header from rd->fields; case and spaces around names do not matter. Unknown columns are an error when `strict`, with the nearest
- * name offered. A column given twice is always one. */
-SHOAL_MUST_USE shoal_status sim_read_header(struct sim_read *rd, struct sim_column *columns,
-                                            size_t count, bool strict, shoal_err *err);
+/* Reads from the header to the end of the input. */
+SHOAL_MUST_USE shoal_status sim_read_table(struct sim_read *rd, const struct sim_table *table,
+                                           shoal_err *err);
 
 /* Numbers of a field. The range is what the format allows; values outside name it. */
 SHOAL_MUST_USE shoal_status sim_read_seconds(struct sim_read *rd, const struct env_field *field,
@@ -97,8 +100,6 @@ SHOAL_MUST_USE shoal_status sim_read_add(struct sim_read *rd, const struct env_f
 SHOAL_MUST_USE shoal_status sim_trace_add_at(struct sim_trace *trace, const struct sim_job *job,
                                              uint64_t where, uint64_t *out_first);
 
-/* Is it this column? Upper and lower case are the same. */
-bool sim_read_is_name(const char *text, size_t length, const char *name);
 bool sim_read_is(const struct env_field *field, const char *text);
 /* Does `line` start with `text`? */
 bool sim_read_starts(const char *line, size_t length, const char *text);

@@ -1,6 +1,8 @@
 /* state.h - the state of one run, private to the files that make up the simulator core:
  *
- *   run.c       the loop: arrivals, rounds, ends
+ *   run.c       the loop: instants, decisions, and that it ends
+ *   setup.c     options, knobs and memory: before the first instant and after the last
+ *   live.c      jobs arrive, let go, fall back, end
  *   carry.c     carrying out a plan
  *   adapt.c     what jobs that adapt report, and the batch they choose
  *   tuner.c     sweeps whose worse jobs are stopped early
@@ -24,6 +26,14 @@
 
 /* A job that has arrived and not ended. Recycled through a free list. */
 struct sim_active {
+    uint8_t reason; /* enum sched_reason it waits for, since the last round; beside what is asked of
+                       every job at every decision */
+    uint8_t news;   /* enum sim_news of the plan being carried out */
+    uint8_t parked; /* enum sim_parked */
+    uint8_t fail_class, attempts;
+    bool unpriced; /* held a kind without a price */
+    bool adapted;  /* its batch is chosen for it */
+    bool failed;
     struct sched_job job;       /* what policies see; id is the index in the trace */
     struct sched_place near[2]; /* places live here, or in `far` when there are more */
     struct sched_place *far;
@@ -41,13 +51,7 @@ struct sim_active {
     double at_risk_gpu_s;    /* the part of it since the checkpoint */
     double checkpoint_due_s; /* run_s at which the next one is taken */
     double fail_at_run_s;    /* of its drawn failure, INFINITY: none */
-    uint8_t fail_class, attempts;
-    uint8_t reason;       /* enum sched_reason it waits for, since the last round */
-    uint8_t news;         /* enum sim_news of the plan being carried out */
-    uint8_t parked;       /* enum sim_parked */
-    bool unpriced;        /* held a kind without a price */
-    bool adapted;         /* its batch is chosen for it */
-    bool failed, stopped; /* stopped: by its tuner */
+    bool stopped;            /* by its tuner */
     double end_s;   /* set by advancing: when it ended or came to its rung, NAN while it goes on */
     uint64_t stamp; /* of the last stretch it was advanced in */
     uint32_t segment;        /* record.c: first open segment + 1 */
@@ -64,6 +68,13 @@ struct sim_active {
         double wait_s[SIM_WAIT_COUNT], gpu_s[SIM_SERVERS_COUNT];
         double spread_gpu_s, beside_gpu_s, slow_gpu_s;
     } sums;
+};
+
+/* A job that the last plan gave GPUs, so that nobody has to look through those that wait: it may
+ * have let go of them since (sim_running says), and then even be another job that waits. */
+struct sim_held {
+    struct sim_active *active;
+    uint32_t index; /* in state->jobs, until the next step of time */
 };
 
 /* At its rung (tuner.c): since the stretch being played, and then still among the jobs, or before. */
@@ -101,10 +112,14 @@ struct sim_state {
                         here */
     double now_s;
     size_t next_arrival;
-    struct sched_job **jobs; /* live, by increasing id; each is the first member of a sim_active */
+    struct sched_job **jobs; /* live, by increasing id; each is in a sim_active */
     size_t job_count, job_cap;
     struct sim_active *free_list;
     struct base_arena actives;
+    struct sim_held *running; /* by increasing id; see sim_held */
+    size_t running_count, running_cap;
+    uint32_t *news; /* carry.c: indices of the jobs that have some, increasing */
+    size_t news_count, news_cap;
     struct sim_active **ended; /* of the stretch just advanced */
     size_t ended_count, ended_cap;
     uint64_t stamp; /* counts stretches */
@@ -151,7 +166,7 @@ struct sim_state {
 
 static inline struct sim_active *sim_active_of(struct sched_job *job)
 {
-    return (struct sim_active *)(void *)job;
+    return (struct sim_active *)(void *)((char *)job - offsetof(struct sim_active, job));
 }
 
 static inline bool sim_running(const struct sim_active *a)
@@ -216,11 +231,33 @@ const char *sim_fault_name(uint32_t fail_class);
 /* carry.c: makes the live jobs hold what the plan granted, and journals what that changed. */
 SHOAL_MUST_USE shoal_status sim_carry_out(struct sim_state *s);
 
-/* run.c: all its work, when only a part is asked of it for now. */
+/* All its work, when only a part is asked of it for now. */
 static inline double sim_whole_work(const struct sim_state *s, const struct sim_active *a)
 {
     return s->trace->jobs[a->job.id].speed.work;
 }
+
+/* setup.c */
+
+SHOAL_MUST_USE shoal_status sim_opts_check(const struct sim_opts *opts,
+                                           const struct sim_trace *trace, shoal_err *err);
+/* The state before the first instant, from its env, trace, cluster and opts. Whatever it returns,
+ * teardown frees all of it. */
+SHOAL_MUST_USE shoal_status sim_setup(struct sim_state *s);
+void sim_teardown(struct sim_state *s);
+/* The name of a group, for policies; ctx is the state. */
+const char *sim_group_name(void *ctx, uint32_t group);
+
+/* live.c */
+
+/* The next job of the trace arrives, or is rejected. */
+SHOAL_MUST_USE shoal_status sim_live_arrive(struct sim_state *s);
+/* A job of state->ended leaves, at end_s: it ends, waits at its rung, or failed and tries again. */
+SHOAL_MUST_USE shoal_status sim_live_leave(struct sim_state *s, struct sim_active *a);
+/* Those that left are not among the live jobs any more. */
+void sim_live_drop(struct sim_state *s);
+/* Counts the time that jobs were live up to `when_s`. */
+void sim_live_integrate(struct sim_state *s, double when_s);
 /* One more or one less competes from `when_s` on. */
 void sim_count_live(struct sim_state *s, double when_s, int change);
 /* It ends, at end_s. */
@@ -229,10 +266,13 @@ SHOAL_MUST_USE shoal_status sim_end_job(struct sim_state *s, struct sim_active *
 void sim_retire(struct sim_state *s, struct sim_active *a);
 /* The job lets go of its GPUs at `when_s`. */
 void sim_release(struct sim_state *s, struct sim_active *a, double when_s);
-/* When a job that nobody is in the way of starts: at a round, or before it with react_s. */
-double sim_start_s(const struct sim_opts *opts, double submit_s);
 /* Falls back to the last checkpoint. */
 void sim_rollback(struct sim_state *s, struct sim_active *a);
+/* Nodes held for jobs now; under a policy that sizes the cluster none while no job is live. */
+double sim_nodes_wanted(const struct sim_state *s);
+
+/* run.c: when a job that nobody is in the way of starts: at a round, or before it with react_s. */
+double sim_start_s(const struct sim_opts *opts, double submit_s);
 
 /* journal.c: each event goes to the log when one is wanted, and to the story when it is about that
  * job. */

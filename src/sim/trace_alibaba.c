@@ -23,7 +23,7 @@ static bool detect(const char *line, size_t length)
     return sim_read_starts(line, length, "name,cpu_milli,memory_mib,num_gpu,");
 }
 
-static shoal_status read_times(struct sim_read *rd, const struct sim_column *columns,
+static shoal_status read_times(struct sim_read *rd, const struct env_column *columns,
                                struct sim_job *job, shoal_err *err)
 {
     const struct env_field *scheduled = &rd->fields[columns[SCHEDULED].at];
@@ -45,11 +45,14 @@ static shoal_status read_times(struct sim_read *rd, const struct sim_column *col
     return SHOAL_OK;
 }
 
-static shoal_status read_line(struct sim_read *rd, const struct sim_column *columns, shoal_err *err)
+static shoal_status read_line(struct sim_read *rd, const struct env_column *columns, void *ctx,
+                              shoal_err *err)
 {
     struct sim_job job = sim_read_job();
     struct env_field *f = rd->fields;
     uint32_t milli;
+
+    (void)ctx;
     shoal_status st =
         sim_read_whole(rd, &f[columns[GPUS].at], 0, SIM_JOB_GPUS_MAX, "GPUs", &job.gpus, err);
 
@@ -74,7 +77,7 @@ static shoal_status read_line(struct sim_read *rd, const struct sim_column *colu
 
 static shoal_status read(struct sim_read *rd, shoal_err *err)
 {
-    struct sim_column columns[COLUMNS] = {
+    struct env_column columns[COLUMNS] = {
         [NAME] = {"name", true, -1},
         [GPUS] = {"num_gpu", true, -1},
         [MILLI] = {"gpu_milli", true, -1},
@@ -84,19 +87,12 @@ static shoal_status read(struct sim_read *rd, shoal_err *err)
         [DELETED] = {"deletion_time", true, -1},
         [SCHEDULED] = {"scheduled_time", true, -1},
     };
-    shoal_status st = sim_read_next(rd, ',', err);
+    struct sim_table table = {columns, COLUMNS, false, read_line, NULL};
+    shoal_status st = sim_read_table(rd, &table, err);
 
-    if (st == SHOAL_OK)
-        st = sim_read_header(rd, columns, COLUMNS, false, err);
     if (st != SHOAL_OK && columns[CREATED].at < 0)
         base_err_hint(err, "a pod list without times is not a trace");
-    size_t width = rd->field_count;
-    while (st == SHOAL_OK && (st = sim_read_next(rd, ',', err)) == SHOAL_OK) {
-        st = sim_read_count(rd, width, err);
-        if (st == SHOAL_OK)
-            st = read_line(rd, columns, err);
-    }
-    return st == SHOAL_END ? SHOAL_OK : st;
+    return st;
 }
 
 const struct sim_reader sim_reader_alibaba = {.name = "alibaba", .detect = detect, .read = read};
@@ -112,9 +108,16 @@ struct nodes {
     uint32_t gpus, count;
 };
 
-static shoal_status count_node(struct sim_read *rd, const struct sim_column *columns,
-                               struct nodes *groups, size_t *group_count, shoal_err *err)
+struct node_list {
+    struct nodes groups[GROUPS_MAX];
+    size_t count;
+};
+
+static shoal_status count_node(struct sim_read *rd, const struct env_column *columns, void *ctx,
+                               shoal_err *err)
 {
+    struct node_list *list = ctx;
+    struct nodes *groups = list->groups;
     const struct env_field *model = &rd->fields[columns[NODE_MODEL].at];
     uint32_t gpus;
     size_t g = 0;
@@ -128,37 +131,17 @@ static shoal_status count_node(struct sim_read *rd, const struct sim_column *col
     for (size_t i = 0; i < model->length; i++)
         if (!isalnum((unsigned char)model->text[i]) && strchr("_-.", model->text[i]) == NULL)
             return sim_read_expected(rd, model, "a kind of letters, digits, _ - and .", err);
-    while (g < *group_count && (groups[g].gpus != gpus || !sim_read_is(model, groups[g].model)))
+    while (g < list->count && (groups[g].gpus != gpus || !sim_read_is(model, groups[g].model)))
         g++;
     if (g == GROUPS_MAX)
         return env_lines_bad(&rd->lines, 0, err, "expected at most %d different nodes", GROUPS_MAX);
-    if (g == *group_count) {
+    if (g == list->count) {
         groups[g] = (struct nodes){.gpus = gpus};
         memcpy(groups[g].model, model->text, model->length);
-        (*group_count)++;
+        list->count++;
     }
     groups[g].count++;
     return SHOAL_OK;
-}
-
-static shoal_status read_nodes(struct sim_read *rd, struct nodes *groups, size_t *group_count,
-                               shoal_err *err)
-{
-    struct sim_column columns[NODE_COLUMNS] = {
-        [NODE_GPUS] = {"gpu", true, -1},
-        [NODE_MODEL] = {"model", true, -1},
-    };
-    shoal_status st = sim_read_next(rd, ',', err);
-
-    if (st == SHOAL_OK)
-        st = sim_read_header(rd, columns, NODE_COLUMNS, false, err);
-    size_t width = rd->field_count;
-    while (st == SHOAL_OK && (st = sim_read_next(rd, ',', err)) == SHOAL_OK) {
-        st = sim_read_count(rd, width, err);
-        if (st == SHOAL_OK)
-            st = count_node(rd, columns, groups, group_count, err);
-    }
-    return st == SHOAL_END ? SHOAL_OK : st;
 }
 
 shoal_status sim_cluster_from_openb(shoal_env *env, const char *path, struct base_buf *out,
@@ -166,29 +149,33 @@ shoal_status sim_cluster_from_openb(shoal_env *env, const char *path, struct bas
 {
     const struct base_alloc *alloc = env_alloc(env);
     struct sim_read *rd = base_calloc(alloc, 1, sizeof *rd);
-    struct nodes *groups = base_calloc(alloc, GROUPS_MAX, sizeof *groups);
-    size_t group_count = 0;
+    struct node_list *list = base_calloc(alloc, 1, sizeof *list);
+    struct env_column columns[NODE_COLUMNS] = {
+        [NODE_GPUS] = {"gpu", true, -1},
+        [NODE_MODEL] = {"model", true, -1},
+    };
+    struct sim_table table = {columns, NODE_COLUMNS, false, count_node, list};
     shoal_status st;
 
-    if (rd == NULL || groups == NULL) {
+    if (rd == NULL || list == NULL) {
         st = base_err_nomem(err, "reading a node list");
         goto done;
     }
     st = env_lines_open(env, "node list", path, &rd->lines, err);
     if (st != SHOAL_OK)
         goto done;
-    st = read_nodes(rd, groups, &group_count, err);
+    st = sim_read_table(rd, &table, err);
     env_lines_close(&rd->lines);
-    if (st == SHOAL_OK && group_count == 0)
+    if (st == SHOAL_OK && list->count == 0)
         st = base_err(err, SHOAL_E_FORMAT, "cannot read node list '%s': no nodes with GPUs in it",
                       path);
-    for (size_t g = 0; st == SHOAL_OK && g < group_count; g++)
-        base_buf_printf(out, "%s%ux%u:%s", g > 0 ? "," : "", groups[g].count, groups[g].gpus,
-                        groups[g].model);
+    for (size_t g = 0; st == SHOAL_OK && g < list->count; g++)
+        base_buf_printf(out, "%s%ux%u:%s", g > 0 ? "," : "", list->groups[g].count,
+                        list->groups[g].gpus, list->groups[g].model);
     if (st == SHOAL_OK)
         st = base_buf_status(out);
 done:
-    base_free(alloc, groups);
+    base_free(alloc, list);
     base_free(alloc, rd);
     return st;
 }

@@ -15,13 +15,15 @@ static bool detect(const char *line, size_t length)
     return sim_read_starts(line, length, "timestamp,duration,num_gpus,");
 }
 
-static shoal_status read_line(struct sim_read *rd, const struct sim_column *columns, shoal_err *err)
+static shoal_status read_line(struct sim_read *rd, const struct env_column *columns, void *ctx,
+                              shoal_err *err)
 {
     struct sim_job job = sim_read_job();
     const struct env_field *date = &rd->fields[columns[TIMESTAMP].at];
     const struct env_field *group = &rd->fields[columns[CLUSTER].at];
     double duration = 0;
 
+    (void)ctx;
     if (!base_parse_utc(date->text, date->length, &job.submit_s))
         return sim_read_expected(rd, date, "a date such as 2017-10-09 07:01:55", err);
     shoal_status st = sim_read_seconds(rd, &rd->fields[columns[DURATION].at], true, &duration, err);
@@ -43,23 +45,15 @@ static shoal_status read_line(struct sim_read *rd, const struct sim_column *colu
 
 static shoal_status read(struct sim_read *rd, shoal_err *err)
 {
-    struct sim_column columns[COLUMNS] = {
+    struct env_column columns[COLUMNS] = {
         [TIMESTAMP] = {"timestamp", true, -1},
         [DURATION] = {"duration", true, -1},
         [GPUS] = {"num_gpus", true, -1},
         [CLUSTER] = {"cluster", true, -1},
     };
-    shoal_status st = sim_read_next(rd, ',', err);
+    struct sim_table table = {columns, COLUMNS, false, read_line, NULL};
 
-    if (st == SHOAL_OK)
-        st = sim_read_header(rd, columns, COLUMNS, false, err);
-    size_t width = rd->field_count;
-    while (st == SHOAL_OK && (st = sim_read_next(rd, ',', err)) == SHOAL_OK) {
-        st = sim_read_count(rd, width, err);
-        if (st == SHOAL_OK)
-            st = read_line(rd, columns, err);
-    }
-    return st == SHOAL_END ? SHOAL_OK : st;
+    return sim_read_table(rd, &table, err);
 }
 
 const struct sim_reader sim_reader_philly = {

@@ -25,13 +25,8 @@ static bool detect(const char *line, size_t length)
     for (size_t at = 0; at <= length;) {
         const char *comma = at < length ? memchr(line + at, ',', length - at) : NULL;
         size_t stop = comma != NULL ? (size_t)(comma - line) : length;
-        size_t from = at, to = stop;
-        while (from < to && line[from] == ' ')
-            from++;
-        while (to > from && line[to - 1] == ' ')
-            to--;
-        submit |= sim_read_is_name(line + from, to - from, "submit_s");
-        gpus |= sim_read_is_name(line + from, to - from, "gpus");
+        submit |= env_is_name(line + at, stop - at, "submit_s");
+        gpus |= env_is_name(line + at, stop - at, "gpus");
         at = stop + 1;
     }
     return submit && gpus;
@@ -54,7 +49,7 @@ static shoal_status read_magic(struct sim_read *rd, shoal_err *err)
 }
 
 /* The field of a column, or an empty one when the header leaves it out. */
-static const struct env_field *column(const struct sim_read *rd, const struct sim_column *columns,
+static const struct env_field *column(const struct sim_read *rd, const struct env_column *columns,
                                       enum sim_row_column c)
 {
     static const struct env_field nothing = {NULL, 0, 0};
@@ -62,7 +57,7 @@ static const struct env_field *column(const struct sim_read *rd, const struct si
     return columns[c].at >= 0 ? &rd->fields[columns[c].at] : &nothing;
 }
 
-static shoal_status read_work(struct sim_read *rd, const struct sim_column *columns,
+static shoal_status read_work(struct sim_read *rd, const struct env_column *columns,
                               struct sim_job *job, shoal_err *err)
 {
     const struct env_field *duration = column(rd, columns, SIM_ROW_DURATION);
@@ -96,7 +91,7 @@ static shoal_status read_work(struct sim_read *rd, const struct sim_column *colu
     return SHOAL_OK;
 }
 
-static shoal_status read_rest(struct sim_read *rd, const struct sim_column *columns,
+static shoal_status read_rest(struct sim_read *rd, const struct env_column *columns,
                               struct sim_job *job, shoal_err *err)
 {
     const struct env_field *group = column(rd, columns, SIM_ROW_GROUP);
@@ -147,7 +142,7 @@ static shoal_status read_adapt(struct sim_read *rd, const struct env_field *fiel
     return SHOAL_OK;
 }
 
-static shoal_status read_sweep(struct sim_read *rd, const struct sim_column *columns,
+static shoal_status read_sweep(struct sim_read *rd, const struct env_column *columns,
                                struct sim_job *job, shoal_err *err)
 {
     const struct env_field *app = column(rd, columns, SIM_ROW_APP);
@@ -165,40 +160,41 @@ static shoal_status read_sweep(struct sim_read *rd, const struct sim_column *col
     return st;
 }
 
+static shoal_status read_line(struct sim_read *rd, const struct env_column *columns, void *ctx,
+                              shoal_err *err)
+{
+    struct sim_job job = sim_read_job();
+
+    (void)ctx;
+    shoal_status st =
+        sim_read_seconds(rd, column(rd, columns, SIM_ROW_SUBMIT), true, &job.submit_s, err);
+    if (st == SHOAL_OK)
+        st = sim_read_whole(rd, column(rd, columns, SIM_ROW_GPUS), 1, SIM_JOB_GPUS_MAX, "GPUs",
+                            &job.gpus, err);
+    if (st == SHOAL_OK)
+        st = read_work(rd, columns, &job, err);
+    if (st == SHOAL_OK)
+        st = read_rest(rd, columns, &job, err);
+    if (st == SHOAL_OK)
+        st = read_adapt(rd, column(rd, columns, SIM_ROW_ADAPT), &job, err);
+    if (st == SHOAL_OK)
+        st = read_sweep(rd, columns, &job, err);
+    return st == SHOAL_OK ? sim_read_add(rd, column(rd, columns, SIM_ROW_NAME), NULL, &job, err)
+                          : st;
+}
+
 static shoal_status read(struct sim_read *rd, shoal_err *err)
 {
-    struct sim_column columns[SIM_ROW_COUNT];
+    struct env_column columns[SIM_ROW_COUNT];
+    struct sim_table table = {columns, SIM_ROW_COUNT, true, read_line, NULL};
     shoal_status st = read_magic(rd, err);
 
     for (size_t i = 0; i < SIM_ROW_COUNT; i++)
-        columns[i] = (struct sim_column){sim_row_names[i], i <= SIM_ROW_GPUS, -1};
+        columns[i] = (struct env_column){sim_row_names[i], i <= SIM_ROW_GPUS, -1};
     rd->comment = '#';
     if (st == SHOAL_OK)
-        st = sim_read_next(rd, ',', err);
-    if (st == SHOAL_OK)
-        st = sim_read_header(rd, columns, SIM_ROW_COUNT, true, err);
-    size_t width = rd->field_count;
-    while (st == SHOAL_OK && (st = sim_read_next(rd, ',', err)) == SHOAL_OK) {
-        struct sim_job job = sim_read_job();
-        st = sim_read_count(rd, width, err);
-        if (st == SHOAL_OK)
-            st =
-                sim_read_seconds(rd, column(rd, columns, SIM_ROW_SUBMIT), true, &job.submit_s, err);
-        if (st == SHOAL_OK)
-            st = sim_read_whole(rd, column(rd, columns, SIM_ROW_GPUS), 1, SIM_JOB_GPUS_MAX, "GPUs",
-                                &job.gpus, err);
-        if (st == SHOAL_OK)
-            st = read_work(rd, columns, &job, err);
-        if (st == SHOAL_OK)
-            st = read_rest(rd, columns, &job, err);
-        if (st == SHOAL_OK)
-            st = read_adapt(rd, column(rd, columns, SIM_ROW_ADAPT), &job, err);
-        if (st == SHOAL_OK)
-            st = read_sweep(rd, columns, &job, err);
-        if (st == SHOAL_OK)
-            st = sim_read_add(rd, column(rd, columns, SIM_ROW_NAME), NULL, &job, err);
-    }
-    return st == SHOAL_END ? SHOAL_OK : st;
+        st = sim_read_table(rd, &table, err);
+    return st == SHOAL_END ? SHOAL_OK : st; /* there is no line at all */
 }
 
 const struct sim_reader sim_reader_shoal = {.name = "shoal", .detect = detect, .read = read};

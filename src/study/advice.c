@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const double SAME = 0.01, WORTH_WAIT = 0.9, WORTH_GPU = 1e-3, NEARLY = 0.9, ASKED_FOR = 3;
 
@@ -130,14 +131,22 @@ static enum study_run_id best_saver(const struct study *study, uint32_t sorts)
     return best;
 }
 
+/* Jobs wait less for locality in every draw, and by more than luck in the first. */
+static bool cuts_waiting(const struct study *study, enum study_run_id run)
+{
+    return study_waited_s(study, run, SIM_WAIT_LOCALITY) < worth_wait_s(study) &&
+           study_less_waiting(study, run, SIM_WAIT_LOCALITY).least > 0;
+}
+
 /* The one with the least waiting for locality, where that is an effect. */
 static enum study_run_id best_placer(const struct study *study)
 {
     enum study_run_id best = STUDY_BASE;
-    double least = worth_wait_s(study);
+    double least = INFINITY;
 
     for (enum study_run_id r = STUDY_BASE + 1; r < STUDY_TOGETHER; r++)
-        if (is_free(study, r) && study_waited_s(study, r, SIM_WAIT_LOCALITY) < least) {
+        if (is_free(study, r) && cuts_waiting(study, r) &&
+            study_waited_s(study, r, SIM_WAIT_LOCALITY) < least) {
             least = study_waited_s(study, r, SIM_WAIT_LOCALITY);
             best = r;
         }
@@ -176,10 +185,36 @@ static void put_hours(struct base_buf *out, double seconds)
     base_buf_puts(out, study_hours(seconds, text, sizeof text));
 }
 
+/* " (506 to 640 in 3 draws)", where they differ as they are written. */
+static void put_range(struct base_buf *out, const struct study *study, struct study_range range)
+{
+    char least[48], most[48];
+
+    study_hours(range.least, least, sizeof least);
+    study_hours(range.most, most, sizeof most);
+    if (study->more_count > 0 && strcmp(least, most) != 0)
+        base_buf_printf(out, " (%s to %s in %u draws)", least, most, study->more_count + 1);
+}
+
 /* "4.2 times", "11 times" */
 static void put_times(struct base_buf *out, double ratio)
 {
     base_buf_printf(out, ratio < 9.95 ? "%.1f times" : "%.0f times", ratio);
+}
+
+/* " (3.9 to 5.1 in 3 draws)", " (at least 3.9 times less in 3 draws)" */
+static void put_times_range(struct base_buf *out, const struct study *study,
+                            struct study_range range)
+{
+    if (study->more_count == 0 || !(range.least < range.most))
+        return;
+    base_buf_puts(out, isinf(range.most) ? " (at least " : " (");
+    base_buf_printf(out, range.least < 9.95 ? "%.1f" : "%.0f", range.least);
+    if (isinf(range.most))
+        base_buf_puts(out, " times less");
+    else
+        base_buf_printf(out, range.most < 9.95 ? " to %.1f" : " to %.0f", range.most);
+    base_buf_printf(out, " in %u draws)", study->more_count + 1);
 }
 
 /* The size that fragmentation meets most often, and that with most hours where it is another. Tails of few
@@ -308,13 +343,32 @@ void study_say_failures(const struct study *study, struct base_buf *out)
     base_buf_printf(out, " of the jobs (%s) ended unsuccessful, and ",
                     base_format_count(study->unsuccessful[STUDY_ALL], jobs, sizeof jobs));
     put_hours(out, b->lost_gpu_s);
-    base_buf_puts(out, " GPU-hours (");
+    base_buf_puts(out, " GPU-hours");
+    put_range(out, study, study_lost_range(study));
+    base_buf_puts(out, ", ");
     put_percent(out, b->lost_gpu_s / b->recorded_gpu_s);
     base_buf_printf(out,
-                    ") went to attempts that failed; most jobs failed of %s, most GPU time was "
+                    " of the time recorded, went to attempts that failed; most jobs failed of %s, "
+                    "most GPU time was "
                     "lost to %s.",
                     study_classes[most_of(study, true)].name,
                     study_classes[most_of(study, false)].name);
+}
+
+/* What GPU time held comes to in all is luck, or differs in its sign between draws. */
+static void put_luck_of(const struct study *study, enum study_run_id run, struct base_buf *out)
+{
+    struct study_range range = study_saved_range(study, run);
+
+    if (!study_is_unsure(range)) {
+        base_buf_puts(out, "the difference in GPU time held is within luck");
+        return;
+    }
+    base_buf_puts(out, "it is not sure that GPU time is saved: between ");
+    put_hours(out, range.least);
+    base_buf_puts(out, " and ");
+    put_hours(out, range.most);
+    base_buf_printf(out, " GPU-hours in %u draws", study->more_count + 1);
 }
 
 static void put_effect(const struct study *study, enum study_run_id run, struct base_buf *out)
@@ -325,7 +379,7 @@ static void put_effect(const struct study *study, enum study_run_id run, struct 
     double all_now = study_waited_s(study, run, STUDY_WAITS) + study->runs[run].tally.trial_s;
     const char *between = "";
 
-    if (now < worth_wait_s(study)) {
+    if (cuts_waiting(study, run)) {
         base_buf_puts(out, "fragmentation waiting falls from ");
         put_hours(out, base);
         base_buf_puts(out, " to ");
@@ -333,7 +387,8 @@ static void put_effect(const struct study *study, enum study_run_id run, struct 
         base_buf_puts(out, " hours");
         between = ", and ";
     }
-    if (all_base - all_now > study_luck_s(study, STUDY_WAITS) && all_now < WORTH_WAIT * all_base) {
+    if (all_base - all_now > study_luck_s(study, STUDY_WAITS) && all_now < WORTH_WAIT * all_base &&
+        study_less_waiting(study, run, STUDY_WAITS).least > 0) {
         base_buf_printf(out, "%sall waiting falls from ", between);
         put_hours(out, all_base);
         base_buf_puts(out, " to ");
@@ -344,10 +399,16 @@ static void put_effect(const struct study *study, enum study_run_id run, struct 
     if (saved > 0) {
         base_buf_puts(out, between);
         put_hours(out, saved);
-        base_buf_puts(out, study_saved_is_luck(study, run)
-                               ? " GPU-hours of attempts that could not succeed are not run; in "
-                                 "all, the difference in GPU time held is within luck"
-                               : " GPU-hours are saved");
+        if (!study_saved_is_luck(study, run)) {
+            base_buf_puts(out, " GPU-hours");
+            put_range(out, study, study_saved_range(study, run));
+            base_buf_puts(out, " are saved");
+        } else {
+            base_buf_puts(out, " GPU-hours");
+            put_range(out, study, study_spared_range(study, run));
+            base_buf_puts(out, " of attempts that could not succeed are not run; in all, ");
+            put_luck_of(study, run, out);
+        }
     }
     if (now - base > study_luck_s(study, SIM_WAIT_LOCALITY) && WORTH_WAIT * now > base) {
         base_buf_puts(out, "; but fragmentation waiting grows from ");
@@ -376,7 +437,7 @@ void study_say_first(const struct study *study, struct base_buf *out)
         base_buf_puts(out,
                       "No guideline is worth beginning with on this trace: none cuts "
                       "fragmentation waiting by a tenth or saves a thousandth of the GPU time, "
-                      "by more than luck, without costing use or waiting.");
+                      "by more than luck and in every draw, without costing use or waiting.");
         put_few(study, out);
         return;
     }
@@ -403,10 +464,16 @@ void study_say_luck(const struct study *study, struct base_buf *out)
     base_buf_puts(out, " of it for fragmentation, and ");
     put_hours(out, study_luck_gpu_s(study));
     base_buf_puts(out, " GPU-hours held: smaller differences are luck of placement.");
-    if (study->opts.failures != STUDY_FAILURES_NONE)
+    bool modelled = study->opts.failures != STUDY_FAILURES_NONE;
+    if (study->more_count > 0)
+        base_buf_printf(
+            out,
+            " Ranges are over %u draws: in each, submissions come up to a round later%s "
+            "in their own way.",
+            study->more_count + 1, modelled ? " and other jobs fail," : ",");
+    else if (modelled)
         base_buf_puts(out,
-                      " Failures are one draw, which this does not cover: another --seed gives "
-                      "another.");
+                      " Failures are one draw, which this does not cover: --draws makes more.");
 }
 
 /* ---- all together ---- */
@@ -459,20 +526,25 @@ void study_say_together(const struct study *study, struct base_buf *out)
         return;
     }
     base_buf_puts(out, "All guidelines together ");
-    if (left <= 0)
+    if (left <= 0) {
         base_buf_puts(out, "end fragmentation waiting");
-    else if (ratio > 1 + SAME) {
+        put_times_range(out, study, study_ratio_range(study, STUDY_TOGETHER));
+    } else if (ratio > 1 + SAME) {
         base_buf_puts(out, "cut fragmentation waiting ");
         put_times(out, ratio);
+        put_times_range(out, study, study_ratio_range(study, STUDY_TOGETHER));
     } else
         base_buf_puts(out, ratio < 1 - SAME ? "raise fragmentation waiting"
                                             : "leave fragmentation waiting as it is");
-    base_buf_puts(out, " (");
+    base_buf_puts(out, ", from ");
     put_hours(out, base);
     base_buf_puts(out, " to ");
     put_hours(out, left);
-    base_buf_printf(out, " hours)%s; ",
-                    useful ? " at equal utilisation or better" : ", but at lower utilisation");
+    base_buf_printf(out, " hours%s%s; ",
+                    study_is_unsure(study_less_waiting(study, STUDY_TOGETHER, SIM_WAIT_LOCALITY))
+                        ? ", which is not sure, as draws differ in its sign"
+                        : "",
+                    useful ? ", at equal utilisation or better" : ", but at lower utilisation");
     put_use(study, out);
     base_buf_puts(out, ".");
     if (!useful || !(ratio >= ASKED_FOR))

@@ -22,7 +22,9 @@ static const char style[] =
     ".panel>.row+.scroll,.panel>p+p,.panel>.legend+p,.panel>dl+p,.panel>.row+h3,.panel>.scroll+h3{"
     "margin-top:12px}\n"
     ".panel h3{margin-bottom:8px}.row+details,.scroll+.legend{margin-top:12px}\n"
-    ".model p{max-width:1100px}td.no{color:var(--dim)}\n"
+    ".model p{max-width:1100px}.model p+p{margin-top:8px}td.no{color:var(--dim)}\n"
+    ".range{display:block;font-size:12px;font-weight:400;color:var(--dim)}\n"
+    "@media (min-width:1181px){.range{white-space:nowrap}}\n"
     ".two+p,.cmp+p{margin-top:12px}.row>.r{white-space:nowrap}\n"
     "@media (min-width:721px){.row{grid-template-columns:150px minmax(0,1fr) 96px}}\n"
     "@media (max-width:1000px){.two{grid-template-columns:minmax(0,1fr)}}\n"
@@ -31,14 +33,24 @@ static const char style[] =
 
 /* ---- pieces the sections share ---- */
 
-const char *study_page_h(double seconds, char *buf, size_t size)
+const char *study_page_hours(double seconds, char *buf, size_t size)
 {
     char text[48];
 
+    study_hours(seconds, text, sizeof text);
     if (!isfinite(seconds))
         snprintf(buf, size, "\xe2\x80\x93");
-    else
-        snprintf(buf, size, "%s\xc2\xa0h", study_hours(seconds, text, sizeof text));
+    else /* a minus sign is not a hyphen: "~-5" reads like a smudge */
+        snprintf(buf, size, "%s%s", text[0] == '-' ? "\xe2\x88\x92" : "", text + (text[0] == '-'));
+    return buf;
+}
+
+const char *study_page_h(double seconds, char *buf, size_t size)
+{
+    char text[56];
+
+    snprintf(buf, size, "%s%s", study_page_hours(seconds, text, sizeof text),
+             isfinite(seconds) ? "\xc2\xa0h" : "");
     return buf;
 }
 
@@ -142,11 +154,36 @@ static void write_words(const struct study *study, struct base_buf *out)
     base_buf_puts(out, "</p></section>\n");
 }
 
+/* "93.0 h as it is; with all guidelines, 30 to 124x less in 3 draws" */
+static void write_times(const struct study *study, double fragmented, char *note, size_t size)
+{
+    struct study_range times = study_ratio_range(study, STUDY_TOGETHER);
+    char hours[64], least[24], most[24];
+    size_t used = 0;
+
+    if (fragmented > 0)
+        used = (size_t)snprintf(note, size, "%s as it is; with all guidelines",
+                                study_page_h(fragmented, hours, sizeof hours));
+    else
+        snprintf(note, size, "as it is");
+    if (study->more_count == 0 || !(times.least < times.most) || used == 0 || used >= size)
+        return;
+    /* digits as in the sentence */
+    snprintf(least, sizeof least, times.least < 9.95 ? "%.1f" : "%.0f", times.least);
+    snprintf(most, sizeof most, times.most < 9.95 ? "%.1f" : "%.0f", times.most);
+    if (isinf(times.most))
+        snprintf(note + used, size - used, ", at least %s\xc3\x97 less in %u draws", least,
+                 study->more_count + 1);
+    else
+        snprintf(note + used, size - used, ", %s to %s\xc3\x97 less in %u draws", least, most,
+                 study->more_count + 1);
+}
+
 static void write_tiles(const struct study *study, struct base_buf *out)
 {
     const struct study_run *base = &study->runs[STUDY_BASE], *all = &study->runs[STUDY_TOGETHER];
     double ratio = study_fragmentation_ratio(study, STUDY_TOGETHER);
-    char text[64], note[160], more[64];
+    char text[64], note[200], more[64];
 
     base_buf_puts(out, "<section class=\"panel\" aria-label=\"In numbers\"><dl class=\"tiles\">\n");
     snprintf(note, sizeof note, "%s with all guidelines",
@@ -171,8 +208,7 @@ static void write_tiles(const struct study *study, struct base_buf *out)
         snprintf(text, sizeof text, "%s\xc3\x97 %s",
                  page_number(ratio < 1 ? 1 / ratio : ratio, more, sizeof more),
                  ratio < 1 ? "more" : "less");
-    snprintf(note, sizeof note, "%s as it is; with all guidelines",
-             study_page_h(fragmented, more, sizeof more));
+    write_times(study, fragmented, note, sizeof note);
     page_tile(out, "Fragmentation waiting", text, note);
     snprintf(note, sizeof note, "%s of GPU time (model)",
              page_percent(base->books.lost_gpu_s / base->books.recorded_gpu_s, more, sizeof more));
@@ -185,9 +221,16 @@ static void write_tiles(const struct study *study, struct base_buf *out)
                           more, sizeof more));
     page_tile(out, "Lost to spread and neighbours",
               study_page_h(base->tally.slow_all_gpu_s, text, sizeof text), note);
+    struct study_range range = study_saved_range(study, STUDY_TOGETHER);
+    if (study->more_count > 0 && range.least < range.most)
+        snprintf(note, sizeof note, "by all guidelines; %s to %s in %u draws%s",
+                 study_page_hours(range.least, text, sizeof text),
+                 study_page_h(range.most, more, sizeof more), study->more_count + 1,
+                 study_is_unsure(range) ? ", so not sure" : "");
+    else
+        snprintf(note, sizeof note, "by all guidelines together");
     page_tile(out, "GPU time saved",
-              study_page_h(study_saved_gpu_s(study, STUDY_TOGETHER), text, sizeof text),
-              "by all guidelines together");
+              study_page_h(study_saved_gpu_s(study, STUDY_TOGETHER), text, sizeof text), note);
     base_buf_puts(out, "</dl></section>\n");
 }
 
@@ -237,10 +280,17 @@ static void write_model(const struct study *study, const struct study_page_opts 
     if (study->opts.failures == STUDY_FAILURES_NONE)
         base_buf_puts(out, study->few ? "left out, as there are few jobs" : "left out by request");
     else
-        base_buf_puts(
-            out, "drawn per job name and seed with classes, times to failure and attempts "
-                 "about those of the same study; a job's recorded time is cut into its "
-                 "attempts and never changed. They are one draw: another --seed gives another");
+        base_buf_puts(out,
+                      "drawn per job name and seed with classes, times to failure and attempts "
+                      "about those of the same study; a job's recorded time is cut into its "
+                      "attempts and never changed");
+    if (study->more_count > 0)
+        base_buf_printf(
+            out,
+            ".</p>\n<p><b>Draws:</b> all runs are made %u times, each time with %severy "
+            "submission up to a round later; figures are of the first, ranges of all",
+            study->more_count + 1,
+            study->opts.failures == STUDY_FAILURES_NONE ? "" : "other failures and ");
     base_buf_puts(out, ".</p>\n<p><b>Trial pool:</b> ");
     if (study->pool.gpus > 0) {
         base_buf_printf(
@@ -300,12 +350,14 @@ static void write_repeat(const struct study *study, const struct study_page_opts
     }
     base_buf_puts(out, "<dl class=\"facts\">\n");
     page_fact_open(out, "Trace");
-    base_buf_printf(out, "%s jobs, format ",
-                    base_format_count(study->trace->job_count, text, sizeof text));
+    base_buf_printf(out, "%s job%s, format ",
+                    base_format_count(study->trace->job_count, text, sizeof text),
+                    study->trace->job_count == 1 ? "" : "s");
     page_name(out, study->trace->format, 20);
     if (study->trace->skipped > 0)
-        base_buf_printf(out, ", %s lines left out",
-                        base_format_count(study->trace->skipped, text, sizeof text));
+        base_buf_printf(out, ", %s line%s left out",
+                        base_format_count(study->trace->skipped, text, sizeof text),
+                        study->trace->skipped == 1 ? "" : "s");
     page_fact_close(out);
     write_left_out(study, out);
     page_fact_open(out, "Input hash");
@@ -325,14 +377,17 @@ static void write_repeat(const struct study *study, const struct study_page_opts
     base_buf_printf(out, "%s, ", page_duration(study->opts.round_s, text, sizeof text));
     base_buf_puts(out, page_duration(study->opts.restart_s, text, sizeof text));
     page_fact_close(out);
-    page_fact_open(out, "Seed");
-    base_buf_printf(out, "%" PRIu64, study->opts.seed);
+    page_fact_open(out, "Seed, draws");
+    base_buf_printf(out, "%" PRIu64 ", %u", study->opts.seed, study->more_count + 1);
     page_fact_close(out);
     page_fact_open(out, "Version");
     base_buf_puts(out, "shoal " SHOAL_VERSION);
     page_fact_close(out);
-    for (size_t i = 0; i < STUDY_RUNS; i++)
+    for (size_t i = 0; i < STUDY_RUNS; i++) {
         cpu_s += study->runs[i].tally.cpu_s;
+        for (uint32_t d = 0; d < study->more_count; d++)
+            cpu_s += study->more[d].runs[i].tally.cpu_s;
+    }
     page_fact_open(out, "CPU time, all runs");
     base_buf_puts(out, page_duration(cpu_s, text, sizeof text));
     page_fact_close(out);

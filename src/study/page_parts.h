@@ -18,6 +18,7 @@ extern const struct study_page_reason study_page_reasons[SIM_WAIT_COUNT];
 /* Hours of so many seconds, with a no-break space before the unit: "1,234 h"; "–" when not
  * finite. */
 const char *study_page_h(double seconds, char *buf, size_t size);
+const char *study_page_hours(double seconds, char *buf, size_t size); /* without the unit */
 /* A row of a horizontal stack of bars: name, pieces, and what is said at its end. */
 struct study_page_piece {
     const char *name;

@@ -90,6 +90,20 @@ static bool is_luck(const struct study *study, enum study_run_id id, size_t colu
     return study_waited_is_luck(study, id, whys[column]);
 }
 
+enum { SAVED = 4, SPARED = 5 }; /* the columns that draws have a range of */
+
+/* "506 to 640 h", under the figure of the first draw. */
+static void write_range(const struct study *study, struct study_range range, struct base_buf *out)
+{
+    char least[64], most[64];
+
+    if (study->more_count == 0 || !(range.least < range.most))
+        return;
+    base_buf_printf(out, "<span class=\"range\">%s to %s</span>",
+                    study_page_hours(range.least, least, sizeof least),
+                    study_page_h(range.most, most, sizeof most));
+}
+
 static void write_run(const struct study *study, enum study_run_id id, struct base_buf *out)
 {
     char text[64];
@@ -104,12 +118,17 @@ static void write_run(const struct study *study, enum study_run_id id, struct ba
             continue;
         }
         bool luck = is_luck(study, id, c);
-        base_buf_printf(out, "<td class=\"r%s\" data-l=\"%s\">%s%s</td>",
+        base_buf_printf(out, "<td class=\"r%s\" data-l=\"%s\">%s%s",
                         luck                    ? " no"
                         : is_best(study, id, c) ? " best"
                                                 : "",
                         columns[c].head, luck ? "~" : "",
                         show(&columns[c], value, text, sizeof text));
+        if (c == SAVED)
+            write_range(study, study_saved_range(study, id), out);
+        if (c == SPARED)
+            write_range(study, study_spared_range(study, id), out);
+        base_buf_puts(out, "</td>");
     }
     base_buf_puts(out, "</tr>\n");
 }
@@ -145,6 +164,11 @@ static void write_notes(const struct study *study, struct base_buf *out)
                           text[1], sizeof text[1]));
     if (all->caught + all->cut > 0)
         base_buf_puts(out, ".</p>\n");
+    if (study->pool.gpus > 0)
+        base_buf_printf(out,
+                        "<p class=\"dim small\">Trials waited %s for their pool, which is in the "
+                        "completion times and in no column of waiting.</p>\n",
+                        study_page_h(study->pool_wait_s, text[0], sizeof text[0]));
     base_buf_puts(
         out, "<p class=\"dim small\">Useful GPU time hardly moves while a cluster keeps up with "
              "its jobs, by construction: the work that passes, the GPUs and the span are the "
@@ -159,8 +183,8 @@ void study_page_guidelines(const struct study *study, struct base_buf *out)
 {
     page_panel_open(
         out, "guidelines", "What would each guideline save?",
-        "each simulated alone, then all together; the best of each column in bold; ~ may be "
-        "luck");
+        "each simulated alone, then all together; figures of the first draw, below GPU time saved "
+        "the least and the most of all; the best of each column in bold; ~ may be luck");
     base_buf_puts(out, "<table class=\"cmp\"><thead><tr><th scope=\"col\">Guideline</th>");
     for (size_t c = 0; c < BASE_COUNT(columns); c++)
         base_buf_printf(out, "<th scope=\"col\" class=\"r\" title=\"%s\">%s</th>",

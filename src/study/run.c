@@ -36,7 +36,8 @@ const struct study_guideline study_guidelines[STUDY_RUNS] = {
 
 void study_opts_init(struct study_opts *opts)
 {
-    *opts = (struct study_opts){.round_s = 60, .restart_s = 30, .trial_s = 300, .seed = 1};
+    *opts =
+        (struct study_opts){.round_s = 60, .restart_s = 30, .trial_s = 300, .seed = 1, .draws = 3};
 }
 
 /* ---- failures ---- */
@@ -112,8 +113,14 @@ static bool rest_fits(const struct study *s, const struct sched_cluster *rest)
     return true;
 }
 
-static shoal_status run_trials(shoal_env *env, struct study *s, const struct study_work *trials,
-                               shoal_err *err)
+/* Where the trials of a draw end, and what they cost. */
+struct trials {
+    double *end_s;
+    double gpu_s, wait_s;
+};
+
+static shoal_status run_trials(shoal_env *env, struct study *s, const struct study_work *work,
+                               struct trials *out, shoal_err *err)
 {
     struct call call = {.cluster = &s->pool, .policy = sched_policy_find("fifo", err)};
     struct sim_trace *trace = NULL;
@@ -121,15 +128,15 @@ static shoal_status run_trials(shoal_env *env, struct study *s, const struct stu
 
     if (call.policy == NULL)
         return SHOAL_E_NOTFOUND;
-    shoal_status st = study_work_trace(env, trials, &s->jobs, 1, &s->pool, &trace, err);
+    shoal_status st = study_work_trace(env, work, &s->jobs, 1, &s->pool, &trace, err);
     for (size_t i = 0; st == SHOAL_OK && i < trace->job_count; i++)
         trace->jobs[i].kinds = UINT32_MAX >> (32 - s->pool.kind_count); /* any server will do */
     if (st == SHOAL_OK)
         st = simulate(env, s, &call, trace, &result, err);
-    for (size_t i = 0; st == SHOAL_OK && i < trials->count; i++) {
-        s->trial_end_s[trials->parts[i].job] = result->jobs[i].finish_s;
-        s->pool_gpu_s += (double)result->jobs[i].gpu_s;
-        s->pool_wait_s += (double)result->jobs[i].wait_s;
+    for (size_t i = 0; st == SHOAL_OK && i < work->count; i++) {
+        out->end_s[work->parts[i].job] = result->jobs[i].finish_s;
+        out->gpu_s += (double)result->jobs[i].gpu_s;
+        out->wait_s += (double)result->jobs[i].wait_s;
     }
     sim_result_free(result);
     sim_trace_free(trace);
@@ -157,8 +164,21 @@ static shoal_status try_pool(shoal_env *env, struct study *s, const struct study
     sched_cluster_fini(&s->rest);
     s->pool = pool;
     s->rest = rest;
-    s->pool_gpu_s = s->pool_wait_s = 0;
-    return run_trials(env, s, trials, err);
+    struct trials done = {.end_s = s->trial_end_s};
+    st = run_trials(env, s, trials, &done, err);
+    s->pool_gpu_s = done.gpu_s;
+    s->pool_wait_s = done.wait_s;
+    return st;
+}
+
+/* Per job when its trial ends, not known yet. */
+static double *no_ends(const struct study *s)
+{
+    double *ends = base_calloc(s->alloc, s->jobs.count + 1, sizeof *ends);
+
+    for (size_t i = 0; ends != NULL && i < s->jobs.count; i++)
+        ends[i] = NAN;
+    return ends;
 }
 
 /* Begins with a pool that trials keep busy for STUDY_POOL_LOAD of the time, and doubles it until
@@ -172,11 +192,9 @@ static shoal_status make_pool(shoal_env *env, struct study *s, shoal_err *err)
 
     if (st != SHOAL_OK)
         return base_err_nomem(err, "preparing the trials");
-    s->trial_end_s = base_calloc(s->alloc, s->jobs.count + 1, sizeof *s->trial_end_s);
+    s->trial_end_s = no_ends(s);
     if (s->trial_end_s == NULL)
         st = base_err_nomem(err, "preparing the trials");
-    for (size_t i = 0; st == SHOAL_OK && i < s->jobs.count; i++)
-        s->trial_end_s[i] = NAN;
     uint32_t gpus = pool_gpus(s, trials.books.trial_gpu_s);
     bool more = trials.count > 0;
     while (st == SHOAL_OK && more) {
@@ -189,16 +207,62 @@ static shoal_status make_pool(shoal_env *env, struct study *s, shoal_err *err)
     return st;
 }
 
+/* ---- draws ---- */
+
+/* Failures of a further draw, and its trials in the pool of the first. */
+static shoal_status make_draw(shoal_env *env, struct study *s, uint32_t index, shoal_err *err)
+{
+    struct study_draw *draw = &s->more[index];
+    struct study_work work = {0};
+
+    draw->fates = base_calloc(s->alloc, s->jobs.count + 1, sizeof *draw->fates);
+    draw->trial_end_s = no_ends(s);
+    if (draw->fates == NULL || draw->trial_end_s == NULL)
+        return base_err_nomem(err, "drawing failures");
+    study_failures_draw(&s->jobs, s->opts.failures, s->opts.seed + index + 1, draw->fates);
+    if (s->pool.gpus == 0)
+        return SHOAL_OK;
+    if (study_work_init_trials(&work, s->alloc, &s->jobs, draw->fates, s->opts.trial_s) != SHOAL_OK)
+        return base_err_nomem(err, "preparing the trials");
+    struct trials done = {.end_s = draw->trial_end_s};
+    shoal_status st = run_trials(env, s, &work, &done, err);
+    draw->pool_gpu_s = done.gpu_s;
+    draw->pool_wait_s = done.wait_s;
+    study_work_fini(&work);
+    return st;
+}
+
+static shoal_status make_draws(shoal_env *env, struct study *s, shoal_err *err)
+{
+    shoal_status st = SHOAL_OK;
+
+    s->more = base_calloc(s->alloc, s->opts.draws, sizeof *s->more);
+    if (s->more == NULL)
+        return base_err_nomem(err, "drawing failures");
+    while (st == SHOAL_OK && s->more_count + 1 < s->opts.draws)
+        st = make_draw(env, s, s->more_count++, err);
+    return st;
+}
+
 /* ---- all runs ---- */
+
+/* Runs are counted through: those of the first draw, of the others, then base lines that are only
+ * echoes. */
+size_t study_run_count(const struct study_opts *opts)
+{
+    size_t again = opts->draws - 1;
+
+    return STUDY_RUNS * (again + 1) + (again < STUDY_ECHOES ? STUDY_ECHOES - again : 0);
+}
 
 struct runs {
     shoal_env *env;
     struct study *study;
     const struct sched_policy *policy;
-    struct {
+    struct run_end {
         shoal_status status;
         shoal_err err;
-    } each[STUDY_RUNS + STUDY_ECHOES];
+    } * each;
 };
 
 static void prepare(const struct runs *r, enum study_run_id id, struct study_run *run,
@@ -223,12 +287,17 @@ static void prepare(const struct runs *r, enum study_run_id id, struct study_run
         call->sets[call->set_count++] = s->quotas.knob.data;
 }
 
-/* `echo`: 0, or the how-manieth time it is run again with submissions shifted. */
-static shoal_status run_guideline(struct runs *r, enum study_run_id id, uint32_t echo,
+/* `again`: 0, or the how-manieth time it is run again with submissions shifted: with failures drawn
+ * anew, or as an echo of the first. */
+static shoal_status run_guideline(struct runs *r, enum study_run_id id, uint32_t again,
                                   shoal_err *err)
 {
     struct study *s = r->study;
-    struct study_run *run = echo == 0 ? &s->runs[id] : &s->echoes[echo - 1];
+    struct study_draw *draw = again > 0 && again <= s->more_count ? &s->more[again - 1] : NULL;
+    struct study_run *run = again == 0     ? &s->runs[id]
+                            : draw != NULL ? &draw->runs[id]
+                                           : &s->echoes[again - 1];
+    const struct study_fate *fates = draw != NULL ? draw->fates : s->fates;
     uint32_t changes = study_guidelines[id].changes & ~(s->pool.gpus > 0 ? 0u : STUDY_TRIALS);
     struct study_work work = {0};
     struct sim_trace *trace = NULL;
@@ -236,17 +305,17 @@ static shoal_status run_guideline(struct runs *r, enum study_run_id id, uint32_t
     struct call call;
 
     prepare(r, id, run, &call);
-    shoal_status st = study_work_init(&work, s->alloc, &s->jobs, s->fates, changes, s->opts.trial_s,
-                                      s->trial_end_s);
+    shoal_status st = study_work_init(&work, s->alloc, &s->jobs, fates, changes, s->opts.trial_s,
+                                      draw != NULL ? draw->trial_end_s : s->trial_end_s);
     if (st != SHOAL_OK)
         return base_err_nomem(err, "preparing a simulation");
     run->books = work.books;
-    if (echo > 0)
-        study_work_shift(&work, s->opts.seed + echo, s->opts.round_s);
+    if (again > 0)
+        study_work_shift(&work, s->opts.seed + again, s->opts.round_s);
     st = study_work_trace(r->env, &work, &s->jobs, 0, call.cluster, &trace, err);
     if (st == SHOAL_OK)
         st = simulate(r->env, s, &call, trace, &result, err);
-    if (st == SHOAL_OK && study_tally_make(s->alloc, &s->jobs, s->fates, &work, result,
+    if (st == SHOAL_OK && study_tally_make(s->alloc, &s->jobs, fates, &work, result,
                                            s->cluster->gpus, &run->tally) != SHOAL_OK)
         st = base_err_nomem(err, "adding up a simulation");
     sim_result_free(result);
@@ -258,12 +327,16 @@ static shoal_status run_guideline(struct runs *r, enum study_run_id id, uint32_t
 static void run_one(void *ctx, size_t index)
 {
     struct runs *r = ctx;
-    bool echo = index >= STUDY_RUNS;
+    const struct study *s = r->study;
+    size_t again = index / STUDY_RUNS;
+    enum study_run_id id = (enum study_run_id)(index % STUDY_RUNS);
 
-    if (echo || r->study->runs[index].possible)
-        r->each[index].status =
-            run_guideline(r, echo ? STUDY_BASE : (enum study_run_id)index,
-                          echo ? (uint32_t)(index - STUDY_RUNS + 1) : 0, &r->each[index].err);
+    if (again > s->more_count) { /* only an echo */
+        again += id;
+        id = STUDY_BASE;
+    }
+    if (s->runs[id].possible)
+        r->each[index].status = run_guideline(r, id, (uint32_t)again, &r->each[index].err);
 }
 
 /* What cannot be simulated here, and why. */
@@ -271,8 +344,6 @@ static void choose_runs(struct study *s)
 {
     for (uint32_t i = 0; i < STUDY_RUNS; i++)
         s->runs[i].possible = true;
-    for (uint32_t i = 0; i < STUDY_ECHOES; i++)
-        s->echoes[i].possible = true;
     if (s->pool.gpus == 0) {
         s->runs[STUDY_TRIAL].possible = false;
         s->runs[STUDY_TRIAL].why_not =
@@ -294,14 +365,26 @@ static shoal_status run_all(shoal_env *env, struct study *s, shoal_err *err)
     if (r.policy == NULL)
         return SHOAL_E_NOTFOUND;
     choose_runs(s);
-    shoal_status st =
-        env_parallel(env, STUDY_RUNS + STUDY_ECHOES, s->opts.threads, run_one, &r, err);
-    for (size_t i = 0; i < STUDY_RUNS + STUDY_ECHOES && st == SHOAL_OK; i++)
+    size_t count = study_run_count(&s->opts);
+    r.each = base_calloc(s->alloc, count, sizeof *r.each);
+    if (r.each == NULL)
+        return base_err_nomem(err, "starting a study");
+    shoal_status st = env_parallel(env, count, s->opts.threads, run_one, &r, err);
+    for (size_t i = 0; i < count && st == SHOAL_OK; i++)
         if (r.each[i].status != SHOAL_OK) {
             st = r.each[i].status;
             if (err != NULL)
                 *err = r.each[i].err;
         }
+    base_free(s->alloc, r.each);
+    for (uint32_t d = 0; d < s->more_count; d++)
+        for (uint32_t i = 0; i < STUDY_RUNS; i++)
+            s->more[d].runs[i].possible = s->runs[i].possible;
+    for (uint32_t i = 0; i < STUDY_ECHOES; i++) {
+        if (i < s->more_count)
+            s->echoes[i] = s->more[i].runs[STUDY_BASE];
+        s->echoes[i].possible = true;
+    }
     return st;
 }
 
@@ -312,6 +395,9 @@ static shoal_status check_opts(const struct study_opts *o, shoal_err *err)
     if (!(o->trial_s > 0 && o->trial_s <= SIM_RUN_MAX))
         return base_err(err, SHOAL_E_INVAL, "a trial takes more than 0 s and at most %.0g s",
                         SIM_RUN_MAX);
+    if (o->draws < 1 || o->draws > STUDY_DRAWS_MAX)
+        return base_err(err, SHOAL_E_INVAL, "failures are drawn 1 to %d times, not %u",
+                        STUDY_DRAWS_MAX, o->draws);
     if (o->set_count > STUDY_SETS_MAX)
         return base_err(err, SHOAL_E_INVAL, "more than %d knobs", STUDY_SETS_MAX);
     return SHOAL_OK;
@@ -350,6 +436,8 @@ shoal_status study_make(shoal_env *env, const struct sim_trace *trace,
         st = make_pool(env, s, err);
     }
     if (st == SHOAL_OK)
+        st = make_draws(env, s, err);
+    if (st == SHOAL_OK)
         st = run_all(env, s, err);
     if (st != SHOAL_OK) {
         study_free(s);
@@ -370,75 +458,10 @@ void study_free(struct study *study)
     sched_cluster_fini(&study->rest);
     base_free(study->alloc, study->fates);
     base_free(study->alloc, study->trial_end_s);
+    for (uint32_t d = 0; d < study->more_count; d++) {
+        base_free(study->alloc, study->more[d].fates);
+        base_free(study->alloc, study->more[d].trial_end_s);
+    }
+    base_free(study->alloc, study->more);
     base_free(study->alloc, study);
-}
-
-/* ---- what follows ---- */
-
-double study_waited_s(const struct study *study, enum study_run_id run, uint32_t why)
-{
-    return study->runs[run].possible ? study->runs[run].tally.delays[STUDY_ALL][why].total_s : NAN;
-}
-
-double study_fragmentation_ratio(const struct study *study, enum study_run_id run)
-{
-    double base = study_waited_s(study, STUDY_BASE, SIM_WAIT_LOCALITY);
-    double now = study_waited_s(study, run, SIM_WAIT_LOCALITY);
-
-    return isnan(now) ? NAN : now > 0 ? base / now : base > 0 ? INFINITY : 1;
-}
-
-double study_luck_s(const struct study *study, uint32_t why)
-{
-    double least = study_waited_s(study, STUDY_BASE, why), most = least;
-
-    for (size_t i = 0; i < STUDY_ECHOES; i++) {
-        double waited = study->echoes[i].tally.delays[STUDY_ALL][why].total_s;
-        least = fmin(least, waited);
-        most = fmax(most, waited);
-    }
-    return most - least;
-}
-
-double study_luck_gpu_s(const struct study *study)
-{
-    double least = study->runs[STUDY_BASE].tally.held_gpu_s, most = least;
-
-    for (size_t i = 0; i < STUDY_ECHOES; i++) {
-        least = fmin(least, study->echoes[i].tally.held_gpu_s);
-        most = fmax(most, study->echoes[i].tally.held_gpu_s);
-    }
-    return most - least;
-}
-
-double study_saved_gpu_s(const struct study *study, enum study_run_id run)
-{
-    const struct study_run *r = &study->runs[run];
-    bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
-
-    return r->possible ? study->runs[STUDY_BASE].tally.held_gpu_s - r->tally.held_gpu_s -
-                             (trials ? study->pool_gpu_s : 0)
-                       : NAN;
-}
-
-double study_spared_gpu_s(const struct study *study, enum study_run_id run)
-{
-    const struct study_run *r = &study->runs[run];
-    bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
-
-    return r->possible ? r->books.saved_gpu_s - (trials ? study->pool_gpu_s : 0) : NAN;
-}
-
-bool study_waited_is_luck(const struct study *study, enum study_run_id run, uint32_t why)
-{
-    double more = study_waited_s(study, run, why) - study_waited_s(study, STUDY_BASE, why);
-
-    return more != 0 && fabs(more) <= study_luck_s(study, why);
-}
-
-bool study_saved_is_luck(const struct study *study, enum study_run_id run)
-{
-    double saved = study_saved_gpu_s(study, run);
-
-    return saved != 0 && fabs(saved) <= study_luck_gpu_s(study);
 }

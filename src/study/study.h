@@ -3,8 +3,8 @@
  * would save.
  *
  * The trace is replayed under the policy `philly` as it is (the base line), once for each guideline
- * and once with all of them; two echoes of the base line tell luck from effect. Runs go in
- * parallel. Quotas and failures are as quotas.h and failures.h say. Same trace, cluster, options
+ * and once with all of them; two echoes of the base line tell luck from effect. All that is done
+ * again for each further draw of failures. Runs go in parallel. Quotas and failures are as quotas.h and failures.h say. Same trace, cluster, options
  * and seed give the same study, whatever the number of threads.
  *
  *     struct study *study;
@@ -46,7 +46,8 @@ extern const struct study_guideline study_guidelines[STUDY_RUNS];
 enum {
     STUDY_SETS_MAX = 32,
     STUDY_ECHOES = 2, /* runs that tell luck from effect */
-    STUDY_FEW = 20    /* with fewer jobs a draw of failures says nothing, nor does a tail */
+    STUDY_DRAWS_MAX = 100,
+    STUDY_FEW = 20 /* with fewer jobs a draw of failures says nothing, nor does a tail */
 };
 
 struct study_opts {
@@ -57,6 +58,7 @@ struct study_opts {
     const char *const *sets;   /* "key=value" knobs of the policy, for every run */
     size_t set_count;
     uint64_t seed;
+    uint32_t draws;             /* of failures and of submissions up to a round later; 1 or more */
     uint32_t threads;           /* runs at the same time; 0: one per core */
     atomic_uint_fast64_t *done; /* jobs ended so far in all runs, for progress; NULL: not wanted */
     const atomic_bool *stop;    /* NULL: never */
@@ -78,6 +80,14 @@ struct study_lost {
     double held_gpu_s, lost_gpu_s;
 };
 
+/* The same once more: other failures, and every submission up to a round later. */
+struct study_draw {
+    struct study_fate *fates;
+    double *trial_end_s; /* as in the study */
+    double pool_gpu_s, pool_wait_s;
+    struct study_run runs[STUDY_RUNS];
+};
+
 struct study {
     const struct base_alloc *alloc;
     const struct sim_trace *trace;
@@ -97,6 +107,8 @@ struct study {
     /* The base line again with every submission up to a round later: what differs between them and
      * it is luck of placement, and smaller differences between guidelines mean nothing. */
     struct study_run echoes[STUDY_ECHOES];
+    struct study_draw *more; /* after the first draw, whose runs are `runs` */
+    uint32_t more_count;
     double wall_s;
 };
 
@@ -106,7 +118,10 @@ SHOAL_MUST_USE shoal_status study_make(shoal_env *env, const struct sim_trace *t
                                        shoal_err *err);
 void study_free(struct study *study);
 
-/* ---- what follows from the runs ---- */
+/* How many simulations that is. */
+size_t study_run_count(const struct study_opts *opts);
+
+/* ---- what follows from the runs: effects.c ---- */
 
 /* Seconds all jobs waited for a reason (STUDY_WAITS: any). */
 double study_waited_s(const struct study *study, enum study_run_id run, uint32_t why);
@@ -121,9 +136,24 @@ double study_saved_gpu_s(const struct study *study, enum study_run_id run);
 /* GPU-seconds of work that it does not run at all, less those held for trials: exact, no luck in
  * it. */
 double study_spared_gpu_s(const struct study *study, enum study_run_id run);
-/* The waiting of a run differs from that of the base line by no more than luck. */
+/* Of all draws. */
+struct study_range {
+    double least, most;
+};
+struct study_range study_saved_range(const struct study *study, enum study_run_id run);
+struct study_range study_spared_range(const struct study *study, enum study_run_id run);
+/* Seconds that all jobs wait less than in the base line of the same draw. */
+struct study_range study_less_waiting(const struct study *study, enum study_run_id run,
+                                      uint32_t why);
+struct study_range study_ratio_range(const struct study *study, enum study_run_id run);
+struct study_range study_lost_range(const struct study *study); /* GPU-seconds that failures cost */
+/* Draws do not even agree on its sign. */
+bool study_is_unsure(struct study_range range);
+
+/* The waiting of a run differs from that of the base line by no more than luck, or not in the same
+ * direction in all draws. */
 bool study_waited_is_luck(const struct study *study, enum study_run_id run, uint32_t why);
-/* What study_saved_gpu_s says is no more than luck. */
+/* What study_saved_gpu_s says is no more than luck, or does not have one sign in all draws. */
 bool study_saved_is_luck(const struct study *study, enum study_run_id run);
 
 #endif

@@ -3,9 +3,11 @@
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 SHOAL = os.environ["SHOAL_BIN"]
@@ -72,6 +74,9 @@ def answers(check):
     again = check.says(["runs.csv", "--target", "0.21", "--machines", "1,2,4,8,16", "--json"], 0).stdout
     check.that(json.loads(again) == told, "the same question has the same answer")
     check.says(["runs.csv", "--within", "5%"], 0, "within 5% of the best, about 0.199")
+    check.says(["runs.csv", "--target", "0.201", "--machines", "1-32"], 0, "sgd is left out: it got to 0.35", "more candidates are not shown")
+    dear = check.says(["runs.csv", "--target", "0.21", "--machines", "1-32"], 0, "780 machine-seconds").stdout
+    check.that("e+0" not in dear, f"costs are written out: {dear}")
     check.says(["runs.csv"], 0, "this is for --within 1%", "estimated from sdca")
     # the best loss is that of the problem: an algorithm that was cut short does not move it
     text = HEAD + "".join(curve("a", m, 60, 0.1, 1 / m) for m in (1, 2, 4)) + "".join(f"b,1,100,,{i},{i},{0.7 - 0.03 * i:.9g}\n" for i in range(10))
@@ -106,8 +111,13 @@ def files(check):
     check.says(["runs.csv", "--target", "0.21", "--report", "page.html", "--save", "models.json"], 0, "report: page.html", "model: models.json")
     page = Path(check.folder, "page.html").read_text()
     check.that("<svg" in page and "sdca on" in page and "http" not in page.split("</head>")[1], "the page")
+    drawn = set(re.findall(r"(\w+) on (\d+)", page[page.index(">Loss over time"):page.index(">Candidates")]))
+    check.that(1 <= len([m for a, m in drawn if a == "sdca"]) <= 2, f"the fastest and the cheapest are drawn, once each: {drawn}")
     check.that("sdca" in Path(check.folder, "models.json").read_text(), "the models")
     check.says(["runs.csv", "--report", "runs.csv"], 2, "also an input")
+    check.says(["runs.csv", "--report", "-", "--json"], 2, "--report -: standard output has the JSON already; use a file")
+    piped = check.says(["runs.csv", "--target", "0.21", "--report", "-"], 0).stdout
+    check.that(piped.startswith("<!doctype html>") and piped.rstrip().endswith("</html>"), "a page on standard output is all that is there")
     check.says(["runs.csv", "--report", "x", "--save", "x"], 2, "same file")
     check.says(["runs.csv", "--deadline", "9s", "--save", "m.json"], 2, "needs a goal")
 
@@ -115,6 +125,7 @@ def files(check):
 def plans(check):
     check.says(["--plan", "--budget", "500", "--machines", "1-16"], 0, "runs for", "nothing was measured yet")
     check.says(["runs.csv", "--plan", "--budget", "100"], 0, "sdca")
+    check.says(["runs.csv", "--plan", "--budget", "100", "--target", "0.3"], 2, "--plan takes no --target")
     told = json.loads(check.says(["runs.csv", "--plan", "--budget", "100", "--json"], 0).stdout)
     check.that(told["cost"] <= 100 and sum(r["cost"] for r in told["runs"]) <= 100 * 1.000001, "a plan keeps to its budget")
     check.that(all(r["command"] is None for r in told["runs"]), "how runs of other programs are made is not known")
@@ -206,6 +217,69 @@ def train_logs(check):
     planned_lines(check)
 
 
+CHANGE = ["train", "logreg", "change.svm", "--set", "algorithm=sgd", "--set", "epochs=250", "--set", "judge=1", "--staleness", "0",
+          "--threads", "1", "--json"]
+
+
+def stop_half_way(check, clocks):
+    """The job on two workers, stopped at a checkpoint when it has done so many clocks; what it prints then."""
+    words, more, told = [SHOAL, *CHANGE, "--workers", "2", "--checkpoint", "saved", "--checkpoint-every", "0.1s"], [], ""
+    saved = Path(check.folder, "saved")
+    for _ in range(50):  # each goes on where the one before was stopped
+        before = {file: file.stat().st_mtime_ns for file in saved.glob("*.pack")}
+        job = subprocess.Popen([*words, *more], cwd=check.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        end = time.monotonic() + 60
+        while job.poll() is None and time.monotonic() < end and all(
+                before.get(file) == file.stat().st_mtime_ns for file in saved.glob("*.pack")):
+            time.sleep(0.01)
+        job.terminate()
+        told, more = job.communicate(timeout=60)[0], ["--resume"]
+        done = re.search(r"stopped after (\d+) clocks", told)
+        if done is None or int(done[1]) >= clocks:
+            break
+    return told
+
+
+def changes_on_the_way(check):
+    """A job that really changes its machines on the way: its losses are those of one that did not, as paths assume. How long it takes
+    is bench/advise.py's."""
+    call(check.folder, "gen", "sparse", "--rows", "20000", "--columns", "500", "--nonzeros", "20", "--noise", "0.1", "--output", "change.svm")
+    whole = [call(check.folder, *CHANGE, "--workers", str(workers)).stdout for workers in (1, 2)]
+    Path(check.folder, "whole.json").write_text("".join(whole))
+    stopped = stop_half_way(check, json.loads(whole[0])["clocks"] // 3)
+    check.that('"code":"SHOAL_E_CANCELLED"' in stopped, f"it was over before it could be stopped: {stopped[:200]}")
+    other = call(check.folder, *CHANGE, "--set", "algorithm=sdca", "--workers", "1", "--checkpoint", "saved", "--resume")
+    check.that(other.returncode != 0 and "it was made with algorithm" in other.stdout, f"another algorithm on the way: {other.stdout[:300]}")
+    rest = call(check.folder, *CHANGE, "--workers", "1", "--checkpoint", "saved", "--resume").stdout
+    straight = {point[0]: point[2] for point in json.loads(whole[0])["curve"]}
+    curve = json.loads(rest)["curve"]
+    check.that(1 < len(curve) < len(straight), f"resumed on the way: {len(curve)} of {len(straight)} points")
+    check.that(all(straight[clock] == loss for clock, _, loss, *_ in curve), "losses after a change are those without one")
+    # a log of the resumed part alone begins with time 0 in the middle: what came before is taken to have been as fast
+    Path(check.folder, "rest.json").write_text(whole[1] + rest)
+    target, step_s = curve[-1][2], (curve[-1][1] - curve[0][1]) / (curve[-1][0] - curve[0][0])
+    done = check.says(["rest.json", "--target", repr(target), "--machines", "1,2", "--json"], 0,
+                      "1 run was resumed and does not say how long it took until then")
+    late = next(c for c in json.loads(done.stdout)["candidates"] if c["machines"] == 1)
+    there = next(point for point in curve if point[2] <= target)
+    want = there[1] + curve[0][0] * step_s - curve[0][1]
+    check.that(late["measured"] and math.isclose(late["seconds"], want, rel_tol=1e-6), f"the time before: {late['seconds']}, not {want}")
+    Path(check.folder, "stopped.json").write_text(whole[0] + stopped)
+    check.says(["stopped.json", "--target", "1"], 1, "object 2: it is of a run that failed or was stopped", "leave that line out")
+
+
+def paths_say_who_can_follow_them(check):
+    """One algorithm is quick at first and slow at the end, the other the same all the way: a change pays, and `shoal train` has none."""
+    def line(name, early, rate, late, source):
+        points = [[i, i, 0.2 + early * math.exp(-rate * i) + (0.8 - early) * math.exp(-late * i)] for i in range(200)]
+        return "".join(json.dumps({"algorithm": name, **source, "machines": m, "curve": points}) + "\n" for m in (1, 2))
+    plain = "if a model carries over as it is"
+    for source, said in (({"app": "logreg", "options": {}}, f"{plain} ('shoal train' cannot change its algorithm on the way)\n"), ({}, f"{plain}\n")):
+        Path(check.folder, "paths.json").write_text(line("quick", 0.5, 1, 0.01, source) + line("even", 0, 1, 0.03, source))
+        done = check.says(["paths.json", "--target", "0.25", "--switch-cost", "1s"], 0, "fastest with changes: quick on")
+        check.that(said in done.stdout, f"a path of {source}: {done.stdout}")
+
+
 def planned_lines(check):
     """The lines of a plan make runs that can be added to those it was made from."""
     done = call(check.folder, "train", "logreg", "a.svm", "--set", "cost=2", "--set", "algorithm=sgd", "--set", "epochs=3", "--threads", "1", "--json")
@@ -235,6 +309,8 @@ def main():
         plans(check)
         bad_data(check)
         train_logs(check)
+        changes_on_the_way(check)
+        paths_say_who_can_follow_them(check)
     for problem in check.problems:
         print(problem, file=sys.stderr)
     return 1 if check.problems else 0

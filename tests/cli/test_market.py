@@ -4,9 +4,11 @@
 and every bad input is told in a sentence with what to do."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -117,6 +119,21 @@ def check_budget(folder, problems):
     s = said["strategies"][0]
     if s["finished"] != 0 or s["usd"] > 20 + 1e-6 or s["finish"] is not None:
         problems.append(f"budget of 20: {s['usd']} spent, finished {s['finished']}")
+    # a budget that no plan can keep to is told first, one that some plan can is not
+    bound = said["jobs"][0]["bound_usd"]
+    words = ("prices.csv", "--kinds", "small", "--work", "10d")
+    for usd, deadline, poor in ((0.99 * bound, (), "is not enough in this time: no plan costs less than $"), (1.01 * bound, (), None),
+                                (1, ("--deadline", "none"), "is not enough: no plan costs less than $")):
+        out = market(folder, *words, *deadline, "--budget", f"{usd:.2f}", "--report", "poor.html")
+        told = [line for line in out.stdout.split("\n\n")[0].splitlines() if "not enough" in line]
+        page = (folder / "poor.html").read_text()
+        if out.returncode != 0 or (poor is None) != (not told) or (poor and (poor not in told[0] or "is not enough" not in page)):
+            problems.append(f"budget of {usd}, bound {bound}: {out.stdout}")
+    (folder / "poor.csv").write_text(f"job,work,budget\nrich,10d,{2 * bound}\n<poor>,10d,{bound / 2}\npoorer,10d,1\n")
+    out = market(folder, "prices.csv", "--kinds", "small", "--jobs", "poor.csv", "--report", "poor.html")
+    page = (folder / "poor.html").read_text()
+    if "the budget of '<poor>', $" not in out.stdout or "; nor is that of one more job" not in out.stdout or "&lt;poor&gt;" not in page:
+        problems.append(f"budgets of a fleet: {out.stdout}")
 
 
 # ---- the words ----
@@ -419,8 +436,51 @@ def check_sim(folder, problems):
             problems.append(f"sim {words}: {out.returncode} {out.stderr}")
 
 
+def catches_interrupts(pid):
+    """Whether the process has a handler for SIGINT by now; from then on it is at work."""
+    try:
+        rows = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    except OSError:
+        return False
+    return int(rows.get("SigCgt", "0"), 16) >> (signal.SIGINT - 1) & 1 == 1
+
+
+def interrupted(folder, number, after_s, *words):
+    """What a run says that gets a signal so long after its work began."""
+    child = subprocess.Popen([SHOAL, "market", "prices.csv", "--kinds", "small", "--jobs", "many.csv", "--step", "1m", "--threads", "1",
+                              *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=world(folder))
+    until = time.monotonic() + 60
+    while child.poll() is None and not catches_interrupts(child.pid) and time.monotonic() < until:
+        time.sleep(0.005)
+    time.sleep(after_s)
+    child.send_signal(number)
+    out, err = child.communicate(timeout=60)
+    return child.returncode, out, err
+
+
+def check_interrupted(folder, problems):
+    """Ctrl-C says what was done by then and ends by that signal, whatever it was doing; no report is written."""
+    (folder / "many.csv").write_text("job,work,start,deadline\n" + "".join(f"j{i},20d,{i}h,70d\n" for i in range(60)))
+    for number, words in ((signal.SIGINT, ()), (signal.SIGTERM, ("--report", "no.html")), (signal.SIGINT, ("--json",))):
+        code, out, err = interrupted(folder, number, 0, *words)
+        said = json.loads(out)["error"]["code"] if words == ("--json",) and out else err
+        told = said == "SHOAL_E_CANCELLED" or said.startswith("shoal market: stopped")
+        if code != -number or not told or (folder / "no.html").exists():
+            problems.append(f"{number.name} {words}: {code} {out} {err}")
+    after_s = 0.02
+    while after_s < 20:  # static is done soon, ours needs long: at some time the one is done and the other not
+        code, out, err = interrupted(folder, signal.SIGINT, after_s, "--strategy", "static,shoal", "--no-bound")
+        if code != -signal.SIGINT or "replayed by then" in err:
+            break
+        after_s *= 1.5
+    if code != -signal.SIGINT or out or "shoal market: stopped; replayed by then: static $" not in err or "shoal $" in err:
+        problems.append(f"interrupted between strategies: {code} {out} {err}")
+
+
 def main():
     problems = []
+    for number in (signal.SIGINT, signal.SIGTERM):  # whoever runs this may ignore them, and children would too
+        signal.signal(number, signal.SIG_DFL)
     if sys.argv[1:] == ["--write"]:
         with tempfile.TemporaryDirectory() as name:
             DOCUMENT.write_text(run_document(Path(name)))
@@ -431,7 +491,8 @@ def main():
         if made.returncode != 0:
             sys.exit(f"gen prices failed: {made.stderr}")
         for check in (check_numbers, check_constant, check_speeds, check_budget, check_strategies, check_terminal, check_page, check_odd,
-                      check_refused, check_promises, check_document, check_sim):
+                      check_refused, check_promises, check_document, check_sim,
+                      check_interrupted):
             check(folder, problems)
     for problem in problems:
         print(problem)

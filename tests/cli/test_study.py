@@ -102,6 +102,29 @@ def check_sums(folder, problems):
         problems.append("--failures none has failures")
 
 
+def check_draws(folder, problems):
+    """Ranges hold the figures of the first draw, which further draws leave as they are; one draw has none."""
+    one, four = (answer(folder, "day.csv", "--draws", n) for n in ("1", "4"))
+    wide = 0
+    for a, b in zip(one["runs"], four["runs"]):
+        for field in ("saved_gpu_s", "spared_gpu_s", "fragmentation_ratio"):
+            least, most = b[field + "_range"]
+            if a[field] != b[field] or a[field + "_range"] != [a[field], a[field]]:
+                problems.append(f"{a['id']}: {field} of one draw {a[field]} {a[field + '_range']}, with four {b[field]}")
+            if a[field] is not None and not (least <= a[field] and (most is None or a[field] <= most)):
+                problems.append(f"{a['id']}: {field} {a[field]} is not in {least} to {most}")
+            wide += least != most
+    if one["draws"] != 1 or four["draws"] != 4 or wide < 10 or len(set(four["lost_gpu_s_range"])) != 2:
+        problems.append(f"draws {one['draws']}, {four['draws']}; {wide} figures have a range; failures {four['lost_gpu_s_range']}")
+    for words, said in ((("--draws", "1"), False), ((), True)):
+        text = study(folder, "day.csv", *words).stdout
+        if (" DRAWS" in text) != said or (" draws)" in text) != said:
+            problems.append(f"ranges of {words or 'three draws'}: {text}")
+    done = study(folder, "day.csv", "--draws", "0")
+    if done.returncode != 2 or "draws" not in done.stderr:
+        problems.append(f"--draws 0: {done.stderr}")
+
+
 def check_chosen(folder, problems):
     said = answer(folder, "day.csv")
     if not said["cluster_chosen"] or said["gpus"] < 64:
@@ -129,7 +152,7 @@ def check_table(folder, problems):
     for words in ("fragmentation", "all together", "is useful", "quotas assumed by share of GPU time, as none were given"):
         if words not in done.stdout:
             problems.append(f"the table does not say '{words}'")
-    if "--report" not in done.stderr or "chosen" not in done.stderr or "modelled" not in done.stderr:
+    if any(words not in done.stderr for words in ("--report", "chosen", "modelled", "which the columns of waiting do not have")):
         problems.append(f"notes: {done.stderr}")
     for width in (80, 100, 160):
         text = shown([SHOAL, "study", "day.csv"], width, env=world(folder), cwd=folder)
@@ -273,8 +296,8 @@ def main():
         if "group" not in lines[head].split(","):  # three groups, so that there is somebody to share with
             lines = [*lines[:head], lines[head] + ",group", *(f"{line},g{i % 3}" for i, line in enumerate(lines[head + 1:]))]
         Path(folder, "day.csv").write_text("\n".join(lines) + "\n")
-        for check in (check_sums, check_chosen, check_table, check_page, check_quotas, check_report_fails, check_few, check_odd,
-                      check_example, check_document):
+        for check in (check_sums, check_draws, check_chosen, check_table, check_page, check_quotas, check_report_fails, check_few,
+                      check_odd, check_example, check_document):
             check(folder, problems)
     for problem in problems:
         print(problem)

@@ -3,6 +3,8 @@
 #ifndef FUZZ_PRICES_TARGET_H
 #define FUZZ_PRICES_TARGET_H
 
+#include "../prices_text.h"
+
 #include "base/assert.h"
 #include "env/env.h"
 #include "market/prices.h"
@@ -47,7 +49,7 @@ static inline void prices_target_again(shoal_env *env, const struct market_price
     struct base_buf text;
 
     base_buf_init(&text, &base_alloc_libc, 1 << 28);
-    market_prices_format(prices, &text);
+    prices_text(prices, &text);
     shoal_assert(base_buf_status(&text) == SHOAL_OK);
     shoal_assert(env_sim_put(env, path, text.data, text.size) == SHOAL_OK);
     shoal_assert(market_prices_load(env, &path, 1, NULL, &again, NULL) == SHOAL_OK);

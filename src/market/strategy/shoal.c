@@ -5,7 +5,9 @@
  * keep a fading record of what speed could have been had at each price of a step, and take as
  * lambda the lowest price at which the work that is left would be done in the time that is left,
  * if the future were like the record. When progress falls behind, lambda rises by itself, up to
- * the price on demand; when there is slack, it falls, and the job waits out what is dear.
+ * the price on demand; when there is slack, it falls, and the job waits out what is dear. The
+ * record begins before the job does, and fades the faster the shorter the job is: that of the last
+ * days says more of the next hours than the present price, and than that of the last month.
  *
  * With lambda, every offer that is up has a rate of gain in US dollars a second:
  *     lambda x speed - price - (work an interruption costs) / left - (going there) / lasts
@@ -33,10 +35,10 @@
 #include <stddef.h>
 
 enum { BINS = 400, RUNGS_MAX = 8, SPEEDS_MAX = 64 };
-#define BIN_STEP    0.012 /* of the logarithm of a step's price: bins cover a factor of 120 */
-#define TABLE_S     3600.0
-#define FIRST_AGE_S 150.0 /* width of the first two bins of ages (strategy.h); each next doubles */
-#define PRIOR_ENDS  3.0   /* interruptions of an average offer that every offer is born with */
+#define BIN_STEP       0.012 /* of the logarithm of a step's price: bins cover a factor of 120 */
+#define TABLE_S        3600.0
+#define LEAST_MEMORY_S (12 * 3600.0) /* of jobs however short */
+#define PRIOR_ENDS     3.0 /* interruptions of an average offer that every offer is born with */
 
 struct knobs {
     double memory_s, horizon_s, wait_s, reserve, trust, patience, band, keep_s, price_usd;
@@ -55,7 +57,8 @@ struct knobs {
     }
 
 static const struct base_opt rows[] = {
-    TIME_ROW("memory", "30d", "what was seen so long ago counts a third", memory_s),
+    TIME_ROW("memory", "30d", "what was seen so long ago counts a third; less for short jobs",
+             memory_s),
     TIME_ROW("horizon", "72h", "how long prices are taken to keep their order", horizon_s),
     TIME_ROW("wait", "2h", "how long a pause for lower prices is taken to last", wait_s),
     TIME_ROW("keep", "30m", "time before the deadline that is never waited away", keep_s),
@@ -195,8 +198,8 @@ struct pace {
     double speed, usd_s;
 };
 
-/* The speeds that can be had now, each where it is cheapest; how many. Offers of one kind have one speed,
- * so there are few; more than SPEEDS_MAX are left out. */
+/* The speeds that can be had now, each where it is cheapest; how many. Offers of one kind have one
+ * speed, so there are few; more than SPEEDS_MAX are left out. */
 static uint32_t list_paces(const struct knobs *k, const struct market_view *v,
                            const struct note *note, struct pace paces[SPEEDS_MAX])
 {
@@ -204,7 +207,7 @@ static uint32_t list_paces(const struct knobs *k, const struct market_view *v,
 
     for (size_t i = 0; i < v->candidate_count; i++) {
         uint32_t o = v->candidates[i], at = 0;
-        double speed = speed_of(v, o);
+        double speed = v->speed[i];
         if (!had(v, o))
             continue;
         while (at < count && paces[at].speed != speed)
@@ -220,7 +223,8 @@ static uint32_t list_paces(const struct knobs *k, const struct market_view *v,
     return count;
 }
 
-/* The speed that pays first, beyond what the last one costs already, as the price of a step rises. */
+/* The speed that pays first, beyond what the last one costs already, as the price of a step rises.
+ */
 static const struct pace *next_rung(const struct pace *paces, uint32_t count,
                                     const struct pace *last, double *out_at)
 {
@@ -265,13 +269,21 @@ static void look(const struct knobs *k, const struct market_view *v, struct note
     }
 }
 
+/* How fast the record fades: not so slowly that a short job reckons with what was long ago. */
+static double memory_s(const struct knobs *k, const struct market_view *v)
+{
+    double span_s = v->job->deadline_s - v->job->start_s;
+
+    return fmin(k->memory_s, fmax(LEAST_MEMORY_S, span_s / 10));
+}
+
 /* Adds the time since the last look to the record, with what could be had then. */
 static void record(const struct knobs *k, const struct market_view *v, struct note *note)
 {
     double dt = note->begun ? v->now_s - note->last_s : 0;
 
     if (dt > 0) {
-        note->weight *= exp(dt / k->memory_s);
+        note->weight *= exp(dt / memory_s(k, v));
         note->seconds += note->weight * dt;
         for (uint32_t i = 0; i < note->rungs; i++)
             note->speed[note->rung_bin[i]] += note->weight * dt * note->rung_speed[i];
@@ -316,24 +328,31 @@ static double plan_s(const struct knobs *k, const struct market_view *v)
     const struct market_costs *c = v->costs;
     double slowest = fmin(c->zone_gb_s, fmin(c->region_gb_s, c->cloud_gb_s));
     double move_s = c->startup_s + c->checkpoint_s + v->job->checkpoint_gb / slowest;
+    double from_s = fmax(v->now_s, v->job->start_s);
 
-    return (v->job->deadline_s - v->now_s - 3 * move_s - k->keep_s) * (1 - k->reserve);
+    return (v->job->deadline_s - from_s - 3 * move_s - k->keep_s) * (1 - k->reserve);
+}
+
+/* A price of a step, but not more than half as much again as the dearest step that is sold now. */
+static double at_most_dearest(const struct market_view *v, double usd_step)
+{
+    double scale = 1.5 * v->job->instances / 3600, dearest = 0;
+
+    for (size_t i = 0; i < v->candidate_count && dearest * scale < usd_step; i++) {
+        double usd = v->usd_h[v->candidates[i]] / v->speed[i];
+        if (usd > dearest) /* not where it is not sold: NAN */
+            dearest = usd;
+    }
+    return fmin(usd_step, dearest * scale);
 }
 
 /* US dollars a step: what the job should pay at most now. */
 static double lambda(const struct knobs *k, const struct market_view *v, struct note *note)
 {
-    double left = v->job->work - v->steps, dearest = 0;
+    double left = v->job->work - v->steps;
 
-    for (size_t i = 0; i < v->candidate_count; i++) {
-        uint32_t o = v->candidates[i];
-        double usd = v->usd_h[o] / speed_of(v, o);
-        if (usd > dearest) /* not where it is not sold: NAN */
-            dearest = usd;
-    }
-    dearest *= 1.5 * v->job->instances / 3600;
     if (note->seconds <= 0)
-        return dearest;
+        return at_most_dearest(v, INFINITY);
     double want = (1 - k->patience) * note->cheap / note->seconds;
     if (v->job->deadline_s < INFINITY)
         want = left / fmax(1, plan_s(k, v));
@@ -341,7 +360,7 @@ static double lambda(const struct knobs *k, const struct market_view *v, struct 
         want *= 1 + k->band;
     double learnt = price_for(note, want);
     note->late = learnt == INFINITY; /* all that was ever to be had would not do */
-    return fmin(k->price_usd > 0 && !note->late ? k->price_usd : learnt, dearest);
+    return at_most_dearest(v, k->price_usd > 0 && !note->late ? k->price_usd : learnt);
 }
 
 /* --- where to --- */
@@ -369,7 +388,7 @@ static double back_rate(const struct market_ages *ages, size_t from)
 
     for (size_t b = from; b < MARKET_AGES; b++) {
         double rate = market_age_rate(ages->down_s, ages->down_ends, b);
-        double bin_s = FIRST_AGE_S * (double)(1u << (b == 0 ? 0 : b - 1));
+        double bin_s = market_age_to_s[b == 0 ? 0 : b - 1]; /* its width */
         double still = down * exp(-rate * bin_s);
         waited_s += (down - still) / rate;
         down = still;
@@ -401,6 +420,22 @@ static double wait_gain(const struct knobs *k, const struct market_view *v, cons
     return sum;
 }
 
+/* One look: what is there now, and lambda. */
+static void watch(const void *knobs, void *memory, const struct market_view *v)
+{
+    const struct knobs *k = knobs;
+    struct note *note = memory;
+
+    if (!note->begun || v->now_s >= note->table_s + TABLE_S) {
+        market_age_table(v->ages->up_s, v->ages->up_ends, note->up_left_s);
+        for (size_t b = 0; b < MARKET_AGES; b++)
+            note->back_rate[b] = back_rate(v->ages, b);
+        note->table_s = v->now_s;
+    }
+    record(k, v, note);
+    note->step_usd = lambda(k, v, note);
+}
+
 static void score(const void *knobs, void *memory, const struct market_view *v, double *out,
                   double *idle)
 {
@@ -410,14 +445,7 @@ static void score(const void *knobs, void *memory, const struct market_view *v, 
     double leave_usd = 0, held_value = 0;
 
     *idle = 0;
-    if (!note->begun || v->now_s >= note->table_s + TABLE_S) {
-        market_age_table(v->ages->up_s, v->ages->up_ends, note->up_left_s);
-        for (size_t b = 0; b < MARKET_AGES; b++)
-            note->back_rate[b] = back_rate(v->ages, b);
-        note->table_s = v->now_s;
-    }
-    record(k, v, note);
-    note->step_usd = lambda(k, v, note);
+    watch(knobs, memory, v);
     if (v->held != MARKET_NONE)
         held_value = note->step_usd * speed_of(v, v->held);
     if (v->held != MARKET_NONE && v->checkpoint == v->held) /* it runs: there is work to save */
@@ -430,7 +458,7 @@ static void score(const void *knobs, void *memory, const struct market_view *v, 
         out[i] = INFINITY;
         if (!had(v, o))
             continue;
-        if (o != v->held && usd_s(v, o) - note->step_usd * speed_of(v, o) > *idle)
+        if (o != v->held && usd_s(v, o) - note->step_usd * v->speed[i] > *idle)
             continue; /* holding nothing is better, before risks and going are counted */
         double risk = risk_now(k, v, note, o), gain = gain_of(v, note, o, risk);
         if (o != v->held)
@@ -450,5 +478,6 @@ const struct market_strategy market_strategy_shoal = {
     .opt_count = BASE_COUNT(rows),
     .knobs_size = sizeof(struct knobs),
     .note_size = sizeof(struct note),
+    .watch = watch,
     .score = score,
 };

@@ -65,8 +65,11 @@ struct work {
     const struct sched_snapshot *snap;
     struct sched_plan *plan;
     struct state *s;
-    bool *movable;           /* by job */
-    bool *borrowed;          /* by job: runs on GPUs beyond its group's quota */
+    bool *movable;   /* by job */
+    bool *borrowed;  /* by job: runs on GPUs beyond its group's quota */
+    uint32_t *loans; /* the jobs of which that was said, in order of arrival */
+    size_t loan_count;
+    uint32_t loan_gpus;      /* at least as many as they hold by now */
     struct waiting *waiting; /* in order of arrival, then those that were preempted */
     size_t waiting_count;
     bool defrag_begun; /* in this decision */
@@ -75,7 +78,7 @@ struct work {
 
 /* ---- what runs ---- */
 
-static void add_waiting(struct work *w, size_t i)
+static inline void add_waiting(struct work *w, size_t i)
 {
     const struct sched_job *j = w->snap->jobs[i];
 
@@ -91,7 +94,8 @@ static void keep_running(struct work *w)
 
     for (size_t i = 0; i < snap->job_count && w->st == SHOAL_OK; i++) {
         const struct sched_job *j = snap->jobs[i];
-        w->st = sched_quota_meet(&w->s->quota, w->m->quota, snap, j->group);
+        if (j->group >= w->s->quota.count)
+            w->st = sched_quota_meet(&w->s->quota, w->m->quota, snap, j->group);
         if (w->st != SHOAL_OK)
             return;
         bool kept = j->alloc.place_count > 0 && sched_plan_keep(w->plan, i);
@@ -105,6 +109,10 @@ static void keep_running(struct work *w)
         sched_quota_hold(&w->s->quota, j->group, j->alloc.gpus);
         w->borrowed[i] = !sched_quota_covers(&w->s->quota, j->group, j->alloc.gpus) && !leased &&
                          j->partner == SCHED_JOB_NONE && kept;
+        if (w->borrowed[i]) {
+            w->loans[w->loan_count++] = (uint32_t)i;
+            w->loan_gpus += j->alloc.gpus;
+        }
         w->movable[i] = kept && !leased && j->partner == SCHED_JOB_NONE &&
                         j->note[0].f <= snap->now_s && w->m->moves > 0;
     }
@@ -262,13 +270,14 @@ static bool start_by_preemption(struct work *w, size_t i, enum sched_locality le
 {
     const struct sched_job *j = w->snap->jobs[i];
     struct sched_floor *f = &w->s->floor;
-    size_t first = w->snap->job_count;
+    size_t first = w->loan_count;
     struct sched_alloc a;
     bool found = false;
 
     while (!found && first > 0) {
-        const struct sched_job *v = w->snap->jobs[--first];
-        if (!w->borrowed[first] || (j->kinds >> v->alloc.kind & 1) == 0)
+        uint32_t last = w->loans[--first];
+        const struct sched_job *v = w->snap->jobs[last];
+        if (!w->borrowed[last] || (j->kinds >> v->alloc.kind & 1) == 0)
             continue;
         sched_floor_give(f, &v->alloc);
         found = sched_floor_find(f, v->alloc.kind, j->gpus, rules_at(w, level), &a);
@@ -277,7 +286,8 @@ static bool start_by_preemption(struct work *w, size_t i, enum sched_locality le
             found = false;
         }
     }
-    for (size_t v = first; v < w->snap->job_count; v++) { /* the longest-borrowing first */
+    for (size_t n = first; n < w->loan_count; n++) { /* the longest-borrowing first */
+        uint32_t v = w->loans[n];
         const struct sched_alloc *held = &w->snap->jobs[v]->alloc;
         if (!w->borrowed[v] || (j->kinds >> held->kind & 1) == 0)
             continue;
@@ -286,6 +296,7 @@ static bool start_by_preemption(struct work *w, size_t i, enum sched_locality le
             continue;
         }
         w->borrowed[v] = w->movable[v] = false;
+        w->loan_gpus -= held->gpus;
         sched_quota_release(&w->s->quota, w->snap->jobs[v]->group, held->gpus);
         if (!sched_plan_drop(w->plan, v))
             w->st = SHOAL_E_INTERNAL;
@@ -343,15 +354,18 @@ static uint32_t most_free(const struct work *w)
 static void start_waiting(struct work *w)
 {
     size_t count = w->waiting_count; /* who is preempted comes after those over their quota */
+    uint32_t free = most_free(w);
 
     for (size_t n = 0; n < count && w->st == SHOAL_OK; n++) {
         struct waiting *x = &w->waiting[n];
-        if (sched_quota_fits(&w->s->quota, x->group, x->gpus))
-            x->refused = !start_within(w, x->job);
+        if (!sched_quota_fits(&w->s->quota, x->group, x->gpus))
+            continue;
+        x->refused = x->gpus > free + w->loan_gpus || !start_within(w, x->job);
+        if (!x->refused)
+            free = most_free(w);
     }
     if (w->s->quota.none)
         return;
-    uint32_t free = most_free(w);
     for (size_t n = 0; n < w->waiting_count && w->st == SHOAL_OK; n++) {
         const struct waiting *x = &w->waiting[n];
         if (x->gpus > free || x->refused || sched_plan_has(w->plan, x->job) ||
@@ -448,7 +462,9 @@ static void explain(struct work *w)
     sched_plan_wait_others(w->plan, SCHED_WHY_CAPACITY, SCHED_JOB_NONE);
     for (size_t n = 0; n < w->waiting_count; n++) {
         const struct waiting *x = &w->waiting[n];
-        if ((x->gpus > most && none) || sched_plan_has(w->plan, x->job))
+        if (x->gpus > most && (none || x->refused || x->gpus > kept))
+            continue;
+        if (sched_plan_has(w->plan, x->job))
             continue;
         const struct sched_job *j = w->snap->jobs[x->job];
         struct sched_why why = {.want = j->gpus, .kind = UINT16_MAX, .behind = UINT32_MAX};
@@ -458,8 +474,6 @@ static void explain(struct work *w)
         } else if (!x->refused && x->gpus <= kept) {
             why.reason = SCHED_WHY_FAIR_SHARE;
             kept -= x->gpus;
-        } else if (x->refused) {
-            why.reason = SCHED_WHY_CAPACITY;
         } else {
             continue;
         }
@@ -487,8 +501,10 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
     struct base_arena *arena = sched_plan_arena(plan);
     bool *flags = base_arena_calloc(arena, 2 * snap->job_count + 1, sizeof *flags);
     struct waiting *waiting = base_arena_alloc(arena, (snap->job_count + 1) * sizeof *waiting);
+    uint32_t *loans = base_arena_alloc(arena, (snap->job_count + 1) * sizeof *loans);
 
-    if (flags == NULL || waiting == NULL || (m->state == NULL && make_state(m, snap) != SHOAL_OK))
+    if (flags == NULL || waiting == NULL || loans == NULL ||
+        (m->state == NULL && make_state(m, snap) != SHOAL_OK))
         return SHOAL_E_NOMEM;
     struct work w = {.m = m,
                      .snap = snap,
@@ -496,6 +512,7 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
                      .s = m->state,
                      .movable = flags,
                      .borrowed = flags + snap->job_count,
+                     .loans = loans,
                      .waiting = waiting};
     sched_quota_begin(&w.s->quota, m->quota, snap);
     sched_floor_begin(&w.s->floor, snap);

@@ -33,7 +33,7 @@ static inline double world_seconds(const struct world *w, int a, double m, doubl
 static inline void world_run(const struct world *w, struct advise_runs *runs, int a, uint32_t m,
                              int steps, struct base_rand *rand)
 {
-    char name[8];
+    char name[16];
     double time = 0;
 
     snprintf(name, sizeof name, "a%d", a);

@@ -86,6 +86,15 @@ static void what_was_measured_is_told_as_it_was(void **state)
     advise_runs_fini(&runs);
 }
 
+/* Runs that do not say their loss before the first iteration. */
+static void drop_starts(struct advise_runs *runs)
+{
+    for (size_t i = 0; i < runs->count; i++) {
+        struct advise_run *run = &runs->runs[i];
+        memmove(run->points, run->points + 1, --run->count * sizeof *run->points);
+    }
+}
+
 static void lower_losses_never_take_less_time(void **state)
 {
     struct base_rand rand;
@@ -96,11 +105,13 @@ static void lower_losses_never_take_less_time(void **state)
         struct world w = world_draw(&rand);
         struct advise_runs runs;
         explore(&w, &runs, &rand);
+        if (n % 2 == 1)
+            drop_starts(&runs);
         struct advise_fit *fit = fit_of(&runs);
         for (uint32_t m = 1; m <= 32; m *= 2) {
-            double before = 0;
+            double before = 0, above = fit->first + 0.01;
             for (int k = 0; k <= 60; k++) {
-                double loss = fit->first + (fit->lowest - 0.002 - fit->first) * k / 60;
+                double loss = above + (fit->lowest - 0.002 - above) * k / 60;
                 double steps = advise_steps(fit, 0, m, loss);
                 assert_true(steps >= before - 1e-6);
                 before = steps;
@@ -111,6 +122,144 @@ static void lower_losses_never_take_less_time(void **state)
         advise_fit_free(fit);
         advise_runs_fini(&runs);
     }
+}
+
+/* What a run shows by itself: the pace of its later half kept up from its end on. Slow and obvious:
+ * falling losses are looked for anew. */
+static double pace_alone(const struct advise_run *run, double loss)
+{
+    double end = run->points[run->count - 1].iteration, lowest = INFINITY;
+    struct advise_point from = {0}, last = {0};
+
+    for (size_t i = 0; i < run->count; i++)
+        if (run->points[i].loss < lowest) {
+            from = i == 0 || run->points[i].iteration <= end / 2 ? run->points[i] : from;
+            lowest = run->points[i].loss;
+            last = run->points[i];
+        }
+    if (from.iteration == last.iteration) { /* nothing new in the later half: the last fall */
+        lowest = INFINITY;
+        for (size_t i = 0; run->points[i].iteration < last.iteration; i++)
+            if (run->points[i].loss < lowest) {
+                from = run->points[i];
+                lowest = from.loss;
+            }
+    }
+    return end + (last.loss - loss) * (end - from.iteration) / (from.loss - last.loss);
+}
+
+static void add_run(struct advise_runs *runs, uint32_t machines, const double *losses, int count)
+{
+    struct advise_run *run = advise_runs_find(runs, "a", machines, 1, "", NULL);
+
+    for (int i = 0; i < count; i++) /* the first loss is that after an iteration */
+        assert_int_equal(
+            advise_runs_add(runs, run, &(struct advise_point){i + 1, i + 1, losses[i]}, NULL),
+            SHOAL_OK);
+}
+
+/* One run that says more than a first loss, and those on more machines that have not come down to
+ * it yet: the farther above it they are, the slower they are taken to be. */
+static void curves_above_the_first_loss_of_the_deepest_are_slower(void **state)
+{
+    static const double ONE[] = {27000, 23100, 22740, 22704}, FOUR[] = {43000, 32500, 27700, 25500};
+    double before = 0;
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        double sixteen[] = {45000 + 9000.0 * k}, many[] = {76000, 75000};
+        struct advise_runs runs;
+        advise_runs_init(&runs, &base_alloc_libc);
+        add_run(&runs, 1, ONE, 4);
+        add_run(&runs, 4, FOUR, 4);
+        add_run(&runs, 16, sixteen, 1);
+        add_run(&runs, 64, many, 2);
+        struct advise_fit *fit = fit_of(&runs);
+        fit->algorithms[0].model.form = ADVISE_STRETCHED;
+        double steps = advise_steps(fit, 0, 16, 22800);
+        assert_true(steps > 4 && steps > before);
+        before = steps;
+        advise_fit_free(fit);
+        advise_runs_fini(&runs);
+    }
+}
+
+static void no_curve_is_foretold_to_fall_faster_than_it_did(void **state)
+{
+    /* There within two iterations on one machine; on many it falls by a hundredth of that. */
+    static const double ONE[] = {9200, 9090, 9080, 9079}, FOUR[] = {9600, 9300, 9150, 9100},
+                        MANY[] = {10257, 10120, 10053};
+    struct base_rand rand;
+    struct advise_runs runs;
+
+    (void)state;
+    advise_runs_init(&runs, &base_alloc_libc);
+    add_run(&runs, 1, ONE, 4);
+    add_run(&runs, 4, FOUR, 4);
+    add_run(&runs, 64, MANY, 3);
+    struct advise_fit *fit = fit_of(&runs);
+    assert_true(advise_steps(fit, 0, 64, 9094) >= 3 + (10053 - 9094) / 102.0 - 1e-6);
+    advise_fit_free(fit);
+    advise_runs_fini(&runs);
+
+    base_rand_init(&rand, 23, "test");
+    for (int n = 0; n < property_count(20); n++) {
+        struct world w = world_draw(&rand);
+        double stalls[40];
+        int count = (int)base_rand_range(&rand, 2, 40), stall = (int)base_rand_range(&rand, 2, 40);
+        for (int i = 0; i < count; i++)
+            stalls[i] = 0.2 + 0.5 * exp(-0.02 * (i < stall ? i : stall) + 0.001 * (i > stall));
+        advise_runs_init(&runs, &base_alloc_libc);
+        for (uint32_t m = 1; m <= 4; m *= 2)
+            world_run(&w, &runs, 0, m, 60, &rand);
+        struct advise_run *run = advise_runs_find(&runs, "a0", 32, 1, "", NULL);
+        for (int i = 0; i < count; i++)
+            assert_int_equal(
+                advise_runs_add(&runs, run, &(struct advise_point){i, i, stalls[i]}, NULL),
+                SHOAL_OK);
+        fit = fit_of(&runs);
+        run = advise_runs_find(&runs, "a0", 32, 1, "", NULL);
+        for (int k = 1; k <= 20; k++) {
+            double last = stalls[count - 1 < stall ? count - 1 : stall], loss = last - 0.01 * k;
+            assert_true(advise_steps(fit, 0, 32, loss) >= pace_alone(run, loss) * (1 - 1e-9));
+        }
+        advise_fit_free(fit);
+        advise_runs_fini(&runs);
+    }
+}
+
+/* One run of algorithm `name` on one machine through these losses. */
+static void add_losses(struct advise_runs *runs, const char *name, const double *losses, int count,
+                       double step_s)
+{
+    struct advise_run *run = advise_runs_find(runs, name, 1, 1, "", NULL);
+
+    for (int i = 0; i < count; i++)
+        assert_int_equal(
+            advise_runs_add(runs, run, &(struct advise_point){i, i * step_s, losses[i]}, NULL),
+            SHOAL_OK);
+}
+
+/* Its first half has no point at all: nothing was seen from which to foresee the second. */
+static void a_run_that_begins_late_is_read(void **state)
+{
+    static const double LOSSES[] = {0.7, 0.5, 0.4};
+    struct advise_runs runs;
+    struct advise_prediction p;
+
+    (void)state;
+    advise_runs_init(&runs, &base_alloc_libc);
+    add_losses(&runs, "a", LOSSES, 3, 1);
+    struct advise_run *run = advise_runs_find(&runs, "b", 4, 1, "", NULL);
+    for (int i = 6; i < 9; i++)
+        assert_int_equal(
+            advise_runs_add(&runs, run, &(struct advise_point){i, i, 0.45 - 0.01 * i}, NULL),
+            SHOAL_OK);
+    struct advise_fit *fit = fit_of(&runs);
+    advise_predict(fit, 1, 4, 0.375, &p);
+    assert_true(p.verdict == ADVISE_GOOD && p.measured && fabs(p.seconds - 8) < 1e-9);
+    advise_fit_free(fit);
+    advise_runs_fini(&runs);
 }
 
 static void times_follow_ernest(void **state)
@@ -172,18 +321,6 @@ static void little_evidence_is_said_and_not_used(void **state)
                      SHOAL_E_IMPOSSIBLE);
     assert_non_null(strstr(err.message, "too little was measured"));
     advise_runs_fini(&runs);
-}
-
-/* One run of algorithm `name` on one machine through these losses. */
-static void add_losses(struct advise_runs *runs, const char *name, const double *losses, int count,
-                       double step_s)
-{
-    struct advise_run *run = advise_runs_find(runs, name, 1, 1, "", NULL);
-
-    for (int i = 0; i < count; i++)
-        assert_int_equal(
-            advise_runs_add(runs, run, &(struct advise_point){i, i * step_s, losses[i]}, NULL),
-            SHOAL_OK);
 }
 
 static void check_enough(const double *losses, int count, double step_s, double size, bool any,
@@ -308,6 +445,9 @@ int main(void)
         cmocka_unit_test(counts_left_out_are_foreseen_and_intervals_hold),
         cmocka_unit_test(what_was_measured_is_told_as_it_was),
         cmocka_unit_test(lower_losses_never_take_less_time),
+        cmocka_unit_test(no_curve_is_foretold_to_fall_faster_than_it_did),
+        cmocka_unit_test(curves_above_the_first_loss_of_the_deepest_are_slower),
+        cmocka_unit_test(a_run_that_begins_late_is_read),
         cmocka_unit_test(times_follow_ernest),
         cmocka_unit_test(little_evidence_is_said_and_not_used),
         cmocka_unit_test(the_least_evidence_is_what_the_docs_say),

@@ -62,7 +62,7 @@ static void mistakes_are_told_with_their_place(void **state)
     (void)state;
     refuses("", "header");
     refuses("#shoal-runs v2\nalgorithm\n", "#shoal-runs v1");
-    refuses("algorithm,machines,iteration,time_s\na,1,1,1\n", "'loss' is missing");
+    refuses("algorithm,machines,iteration,time_s\na,1,1,1\n", "with a column 'loss'");
     refuses("algorithm,machines,iteration,time_s,loss,gpu\n", "unknown column 'gpu'");
     refuses("algorithm,machines,iteration,time_s,loss,loss\n", "twice");
     refuses(HEAD "a,0,1,,1,1,1\n", "line 3");
@@ -156,6 +156,33 @@ static void json_of_a_training_run_is_read(void **state)
     advise_runs_fini(&runs);
 }
 
+static void times_before_a_run_was_resumed_are_completed(void **state)
+{
+    struct advise_runs runs;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(
+        read_text(/* resumed after 26 clocks, half a second each */
+                  "{\"app\":\"a\",\"workers\":1,\"curve\":[[28,1,5],[30,2,4],[32,3,3]]}"
+                  /* from the start: looks that are ever farther apart, and a slow first clock */
+                  "{\"app\":\"a\",\"workers\":2,\"curve\":[[1,1,5],[2,1.5,4],[4,2.5,3]]}"
+                  "{\"app\":\"a\",\"workers\":3,\"curve\":[[8,4,5],[10,5,4],[12,6,3]]}"
+                  /* times that do not pass, clocks that are next to each other, one point */
+                  "{\"app\":\"a\",\"workers\":4,\"curve\":[[8,0,5],[10,0,4]]}"
+                  "{\"app\":\"a\",\"workers\":5,\"curve\":[[999999999999998,0,5],[999999999999999,"
+                  "1e15,4]]}"
+                  "{\"app\":\"a\",\"workers\":6,\"curve\":[[8,1,5]]}",
+                  &runs, &err),
+        SHOAL_OK);
+    assert_int_equal(runs.resumed, 1);
+    for (int k = 0; k < 3; k++)
+        assert_true(runs.runs[0].points[k].time_s == 14 + k);
+    assert_true(runs.runs[1].points[0].time_s == 1 && runs.runs[2].points[0].time_s == 4);
+    assert_true(runs.runs[3].points[1].time_s == 0 && runs.runs[4].points[0].time_s == 0);
+    advise_runs_fini(&runs);
+}
+
 static void how_training_ran_is_kept_where_it_can_be_given_again(void **state)
 {
     struct advise_runs runs;
@@ -220,6 +247,7 @@ int main(void)
         cmocka_unit_test(five_equal_runs_count_as_one),
         cmocka_unit_test(what_rises_or_is_no_number_diverged),
         cmocka_unit_test(json_of_a_training_run_is_read),
+        cmocka_unit_test(times_before_a_run_was_resumed_are_completed),
         cmocka_unit_test(how_training_ran_is_kept_where_it_can_be_given_again),
         cmocka_unit_test(short_memory_is_an_error),
     };

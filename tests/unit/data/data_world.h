@@ -2,32 +2,12 @@
 #ifndef TESTS_DATA_WORLD_H
 #define TESTS_DATA_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "env_world.h"
 
 #include "data/ratings.h"
 #include "data/svm.h"
-#include "env/env.h"
-
-static inline shoal_env *world_new(void)
-{
-    shoal_env *env = NULL;
-
-    assert_int_equal(shoal_env_sim_new(1, &env, NULL), SHOAL_OK);
-    return env;
-}
-
-static inline void world_put(shoal_env *env, const char *path, const char *text)
-{
-    assert_int_equal(env_sim_put(env, path, text, strlen(text)), SHOAL_OK);
-}
+#include <stdio.h>
+#include <stdlib.h>
 
 static inline void assert_same_svm(const struct data_svm *a, const struct data_svm *b)
 {

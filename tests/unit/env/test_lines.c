@@ -1,4 +1,4 @@
-/* Tests of src/sim/lines.c. */
+/* Tests of src/env/lines.c. */
 #include "unit/sim/sim_world.h"
 
 #include "base/rand.h"
@@ -293,6 +293,53 @@ static void blocks_give_every_byte_once_whatever_the_head_showed(void **state)
     free(seen);
 }
 
+static void fields_come_without_empty_lines_and_comments(void **state)
+{
+    static const char text[] = "# a,b\n\na,b\n#\n\n c,#d\n\n#e\n";
+    static const struct {
+        char comment;
+        uint64_t line[5]; /* of the rows; 0: there is none */
+        size_t count[5];
+    } cases[] = {{'#', {3, 6, 0}, {2, 2}}, {0, {1, 3, 4, 6, 8}, {2, 2, 1, 2, 1}}};
+
+    (void)state;
+    for (size_t c = 0; c < 2; c++) {
+        shoal_env *env = world_new();
+        struct env_lines lines;
+        struct env_field fields[ENV_FIELDS_MAX];
+        size_t count = 0, row = 0;
+        open_text(env, text, sizeof text - 1, &lines);
+        while (env_lines_fields(&lines, ',', cases[c].comment, fields, &count, NULL) == SHOAL_OK) {
+            assert_true(row < 5);
+            assert_int_equal(lines.line, cases[c].line[row]);
+            assert_int_equal(count, cases[c].count[row]);
+            row++;
+        }
+        assert_true(row == 5 || cases[c].line[row] == 0);
+        assert_int_equal(env_lines_fields(&lines, ',', '#', fields, &count, NULL), SHOAL_END);
+        env_lines_close(&lines);
+        shoal_env_free(env);
+    }
+}
+
+static void what_was_expected_is_told_with_what_was_found(void **state)
+{
+    struct env_lines lines = {.what = "trace", .path = "f", .line = 7};
+    char text[] = "1h";
+    struct env_field field = {text, 2, 3};
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(env_lines_expected(&lines, &field, "seconds", &err), SHOAL_E_FORMAT);
+    assert_string_equal(err.message,
+                        "cannot read trace 'f', line 7, column 3: expected seconds, found '1h'");
+    assert_string_equal(err.where, "f, line 7, column 3");
+    field.length = 0;
+    assert_int_equal(env_lines_expected(&lines, &field, "seconds", &err), SHOAL_E_FORMAT);
+    assert_string_equal(err.message,
+                        "cannot read trace 'f', line 7, column 3: expected seconds, found nothing");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +354,8 @@ int main(void)
         cmocka_unit_test(broken_quotes_and_control_characters_are_errors),
         cmocka_unit_test(messages_never_carry_control_characters_or_long_fields),
         cmocka_unit_test(blocks_give_every_byte_once_whatever_the_head_showed),
+        cmocka_unit_test(fields_come_without_empty_lines_and_comments),
+        cmocka_unit_test(what_was_expected_is_told_with_what_was_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

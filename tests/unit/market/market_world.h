@@ -2,6 +2,7 @@
 #ifndef TESTS_MARKET_WORLD_H
 #define TESTS_MARKET_WORLD_H
 
+#include "env_world.h"
 #include "property.h"
 #include "torture.h"
 
@@ -14,19 +15,6 @@
 
 /* A time in a history: 2024-01-01 00:00 and so many seconds. */
 #define WORLD_2024 1704067200.0
-
-static inline shoal_env *world_new(void)
-{
-    shoal_env *env = NULL;
-
-    assert_int_equal(shoal_env_sim_new(1, &env, NULL), SHOAL_OK);
-    return env;
-}
-
-static inline void world_put(shoal_env *env, const char *path, const char *text)
-{
-    assert_int_equal(env_sim_put(env, path, text, strlen(text)), SHOAL_OK);
-}
 
 static inline struct market_prices *world_load_as(shoal_env *env, const char *path,
                                                   enum market_format format)

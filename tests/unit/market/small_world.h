@@ -17,6 +17,7 @@ struct small_world {
     struct market_point points[SMALL_OFFERS * SMALL_POINTS];
     double speed[SMALL_KINDS];
     struct market_costs costs;
+    struct market_world market; /* of these; all is up whenever it is sold */
     struct market_job jobs[SMALL_JOBS];
 };
 
@@ -77,6 +78,7 @@ static inline void small_world(struct small_world *w, struct base_rand *rand,
         .region_usd_gb = 0.002,
         .cloud_usd_gb = 0.009,
     };
+    w->market = (struct market_world){.prices = &w->prices, .costs = &w->costs};
     for (size_t j = 0; j < SMALL_JOBS; j++)
         w->jobs[j] = (struct market_job){.name = "job",
                                          .work = 1000,

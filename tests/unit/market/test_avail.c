@@ -120,6 +120,9 @@ static void a_trace_is_what_its_ticks_say_and_nothing_around_them(void **state)
         uint32_t offer = world_find(prices, "us-east-1b", "p3.2xlarge", MARKET_SPOT);
         walk(avail, offer, t.from_s - HOUR, t.from_s + gap_s * 70, by_expansion, &t, &rand);
         assert_int_equal(at(avail, prices, "us-east-1a", "p3.2xlarge", t.from_s), 0);
+        double first = gap_s * (double)strspn(digits, "0"); /* INFINITY where there is none */
+        first = digits[strspn(digits, "0")] == '\0' ? (double)INFINITY : t.from_s + first;
+        assert_true(market_avail_from_s(avail) == first);
         market_avail_free(avail);
         market_prices_free(prices);
         shoal_env_free(env);
@@ -169,6 +172,7 @@ static void a_cut_repeats_a_trace_from_some_tick_on(void **state)
             find_offset(avail, offer, &t);
             walk(avail, offer, WORLD_2024 + 3, WORLD_2024 + gap_s * 150, by_expansion, &t, &rand);
         }
+        assert_true(market_avail_from_s(avail) == -INFINITY);
         market_avail_free(avail);
         market_prices_free(prices);
         shoal_env_free(env);
@@ -487,6 +491,7 @@ static void no_availability_is_all_that_one_wants(void **state)
     (void)state;
     assert_int_equal(market_avail_at(NULL, 7, WORLD_2024, NULL, &until_s), MARKET_UNLIMITED);
     assert_true(isinf(until_s));
+    assert_true(market_avail_from_s(NULL) == -INFINITY);
 }
 
 static void two_traces_of_one_place_are_an_error_unless_they_are_patterns(void **state)

@@ -13,8 +13,8 @@ static struct market_bound bound_of(double cell_s)
 {
     struct market_bound b;
     shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st = market_bound(&base_alloc_libc, &world.prices, NULL, &world.jobs[0],
-                                   &world.costs, NULL, cell_s, &b, &err);
+    shoal_status st = market_bound(&base_alloc_libc, &world.market, &world.jobs[0],
+                                   &(struct market_bound_opts){.cell_s = cell_s}, &b, &err);
 
     if (st != SHOAL_OK)
         fail_msg("%s", err.message);
@@ -179,9 +179,9 @@ static void no_strategy_ever_pays_less_than_the_bound(void **state)
             struct market_result r;
             assert_true(strategy->knobs_size <= sizeof knobs);
             base_opt_defaults(strategy->opts, strategy->opt_count, knobs);
-            assert_int_equal(market_replay(&base_alloc_libc, &world.prices, NULL, world.jobs, 1,
-                                           &world.costs, &opts, &r, NULL),
-                             SHOAL_OK);
+            assert_int_equal(
+                market_replay(&base_alloc_libc, &world.market, world.jobs, 1, &opts, &r, NULL),
+                SHOAL_OK);
             if (r.unfinished == 0 && r.missed == 0) {
                 done++;
                 if (r.usd < b.usd * (1 - 1e-9))
@@ -217,8 +217,9 @@ static void where_nothing_can_be_had_the_search_ends(void **state)
     (void)state;
     base_rand_init(&rand, 4, "bound");
     grid_world(&rand);
-    assert_int_equal(market_bound(&base_alloc_libc, &world.prices, NULL, &world.jobs[0],
-                                  &world.costs, none, 0, &b, NULL),
+    assert_int_equal(market_bound(&base_alloc_libc,
+                                  &(struct market_world){&world.prices, NULL, &world.costs, none},
+                                  &world.jobs[0], &(struct market_bound_opts){0}, &b, NULL),
                      SHOAL_OK);
     assert_true(b.usd == INFINITY && b.plan_usd == INFINITY && b.plan_count == 0);
     market_bound_fini(&b);
@@ -234,10 +235,26 @@ static void cells_too_short_to_count_are_refused(void **state)
     grid_world(&rand);
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         struct market_bound b;
-        assert_int_equal(market_bound(&base_alloc_libc, &world.prices, NULL, &world.jobs[0],
-                                      &world.costs, NULL, cells[i], &b, NULL),
+        assert_int_equal(market_bound(&base_alloc_libc, &world.market, &world.jobs[0],
+                                      &(struct market_bound_opts){.cell_s = cells[i]}, &b, NULL),
                          SHOAL_E_INVAL);
     }
+}
+
+static void a_search_that_is_stopped_says_so_and_leaves_nothing(void **state)
+{
+    atomic_bool stop = true;
+    struct market_bound b = {.usd = -1};
+    struct base_rand rand;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    base_rand_init(&rand, 6, "bound");
+    grid_world(&rand);
+    assert_int_equal(market_bound(&base_alloc_libc, &world.market, &world.jobs[0],
+                                  &(struct market_bound_opts){.stop = &stop}, &b, &err),
+                     SHOAL_E_CANCELLED);
+    assert_true(b.usd == -1 && err.code == SHOAL_E_CANCELLED);
 }
 
 static shoal_status bound_once(const struct base_alloc *alloc, void *ctx)
@@ -245,8 +262,8 @@ static shoal_status bound_once(const struct base_alloc *alloc, void *ctx)
     struct market_bound b = {0};
 
     (void)ctx;
-    shoal_status st =
-        market_bound(alloc, &world.prices, NULL, &world.jobs[0], &world.costs, NULL, 0, &b, NULL);
+    shoal_status st = market_bound(alloc, &world.market, &world.jobs[0],
+                                   &(struct market_bound_opts){0}, &b, NULL);
     market_bound_fini(&b);
     return st;
 }
@@ -271,6 +288,7 @@ int main(void)
         cmocka_unit_test(work_that_no_plan_can_do_has_no_finite_bound),
         cmocka_unit_test(where_nothing_can_be_had_the_search_ends),
         cmocka_unit_test(cells_too_short_to_count_are_refused),
+        cmocka_unit_test(a_search_that_is_stopped_says_so_and_leaves_nothing),
         cmocka_unit_test(every_failed_allocation_ends_in_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,11 +86,12 @@ static void sample_init(struct sample *s, const char *kinds, size_t jobs, double
         void *knobs = base_calloc(&base_alloc_libc, 1, all[i]->knobs_size + 1);
         base_opt_defaults(all[i]->opts, all[i]->opt_count, knobs);
         struct market_replay_opts opts = {
-            .strategy = all[i], .knobs = knobs, .step_s = MARKET_STEP_S, .allowed = s->allowed};
+            .strategy = all[i], .knobs = knobs, .step_s = MARKET_STEP_S};
+        const struct market_world world = {s->prices, NULL, &s->costs, s->allowed};
         shoal_err err = SHOAL_ERR_INIT;
         s->runs[i] = (struct market_run){.label = all[i]->name, .strategy = all[i]};
-        if (market_replay(&base_alloc_libc, s->prices, NULL, s->jobs, jobs, &s->costs, &opts,
-                          &s->runs[i].result, &err) != SHOAL_OK)
+        if (market_replay(&base_alloc_libc, &world, s->jobs, jobs, &opts, &s->runs[i].result,
+                          &err) != SHOAL_OK)
             fail_msg("%s", err.message);
         base_free(&base_alloc_libc, knobs);
         if (strcmp(all[i]->name, "static") == 0)

@@ -1,4 +1,5 @@
 /* Tests of src/market/prices.c, draft.c, settle.c and load.c: the rules of histories. */
+#include "prices_text.h"
 #include "unit/market/market_world.h"
 
 #include "market/when.h"
@@ -177,7 +178,7 @@ static void what_is_saved_is_loaded_as_it_was(void **state)
         struct market_prices *prices = load_buf(env, &text);
         check_settled(prices);
         base_buf_clear(&saved);
-        market_prices_format(prices, &saved);
+        prices_text(prices, &saved);
         assert_int_equal(base_buf_status(&saved), SHOAL_OK);
         struct market_prices *again = load_buf(env, &saved);
         assert_equal_prices(prices, again);
@@ -439,7 +440,7 @@ static void a_kind_that_ended_everywhere_is_not_offered_to_the_end(void **state)
     }
     check_settled(p);
     base_buf_clear(&text);
-    market_prices_format(p, &text);
+    prices_text(p, &text);
     struct market_prices *again = load_buf(env, &text);
     assert_equal_prices(p, again);
     assert_int_equal(again->odd.retired, 0);
@@ -538,7 +539,7 @@ static shoal_status load_and_save(const struct base_alloc *alloc, void *ctx)
     shoal_status st = market_prices_load(env, paths, 2, NULL, &p, NULL);
     if (st == SHOAL_OK) {
         base_buf_init(&out, alloc, 1 << 20);
-        market_prices_format(p, &out);
+        prices_text(p, &out);
         st = base_buf_status(&out);
         base_buf_fini(&out);
     }

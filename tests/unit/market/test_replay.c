@@ -26,8 +26,8 @@ static struct market_result replay(size_t jobs, const struct market_strategy *st
 
     assert_true(strategy->knobs_size <= sizeof knobs);
     base_opt_defaults(strategy->opts, strategy->opt_count, knobs);
-    shoal_status st = market_replay(&base_alloc_libc, &world.prices, NULL, world.jobs, jobs,
-                                    &world.costs, &opts, &r, &err);
+    shoal_status st =
+        market_replay(&base_alloc_libc, &world.market, world.jobs, jobs, &opts, &r, &err);
     if (st != SHOAL_OK)
         fail_msg("%s", err.message);
     return r;
@@ -391,9 +391,10 @@ static void a_fleet_never_holds_more_than_is_up_and_meets_its_deadlines(void **s
                                           .instances = 1 + (uint32_t)(j % 2),
                                           .speed = speed,
                                           .checkpoint_gb = 2};
-        assert_int_equal(
-            market_replay(&base_alloc_libc, prices, avail, jobs, 5, &costs, &opts, &r, NULL),
-            SHOAL_OK);
+        assert_int_equal(market_replay(&base_alloc_libc,
+                                       &(struct market_world){prices, avail, &costs, NULL}, jobs, 5,
+                                       &opts, &r, NULL),
+                         SHOAL_OK);
         assert_int_equal(r.missed + r.unfinished, 0);
         for (size_t i = 0; i < 5; i++) {
             for (size_t k = 0; k < r.jobs[i].stay_count; k++) {
@@ -472,9 +473,9 @@ static void a_heavy_checkpoint_makes_no_job_late(void **state)
                                    1 + (double)base_rand_below(&rand, 3000);
         struct market_replay_opts opts = {.strategy = wander, .step_s = n % 2 == 0 ? 300 : 1800};
         struct market_result r;
-        assert_int_equal(market_replay(&base_alloc_libc, &world.prices, NULL, world.jobs, 1,
-                                       &world.costs, &opts, &r, NULL),
-                         SHOAL_OK);
+        assert_int_equal(
+            market_replay(&base_alloc_libc, &world.market, world.jobs, 1, &opts, &r, NULL),
+            SHOAL_OK);
         check_sums(&r);
         if (r.missed != 0 || r.unfinished != 0)
             fail_msg("case %d: finished at %.1f, due at %.1f", n, r.jobs[0].finish_s,
@@ -539,19 +540,16 @@ static void jobs_that_nothing_can_run_and_bad_numbers_are_refused_in_words(void 
     base_rand_init(&rand, 6, "replay");
     small_world(&world, &rand, &shape);
     world.jobs[0].speed = none;
-    assert_int_equal(market_replay(&base_alloc_libc, &world.prices, NULL, world.jobs, 1,
-                                   &world.costs, &opts, &r, &err),
+    assert_int_equal(market_replay(&base_alloc_libc, &world.market, world.jobs, 1, &opts, &r, &err),
                      SHOAL_E_INVAL);
     assert_non_null(strstr(err.message, "can run on none"));
     world.jobs[0].speed = world.speed;
     world.jobs[0].work = NAN;
-    assert_int_equal(market_replay(&base_alloc_libc, &world.prices, NULL, world.jobs, 1,
-                                   &world.costs, &opts, &r, &err),
+    assert_int_equal(market_replay(&base_alloc_libc, &world.market, world.jobs, 1, &opts, &r, &err),
                      SHOAL_E_INVAL);
     world.jobs[0].work = 1;
     opts.step_s = 0;
-    assert_int_equal(market_replay(&base_alloc_libc, &world.prices, NULL, world.jobs, 1,
-                                   &world.costs, &opts, &r, &err),
+    assert_int_equal(market_replay(&base_alloc_libc, &world.market, world.jobs, 1, &opts, &r, &err),
                      SHOAL_E_INVAL);
 }
 
@@ -563,10 +561,35 @@ static shoal_status replay_three(const struct base_alloc *alloc, void *ctx)
         .strategy = wander, .step_s = 300, .limits = &limit, .limit_count = 1};
 
     (void)ctx;
-    shoal_status st =
-        market_replay(alloc, &world.prices, NULL, world.jobs, 3, &world.costs, &opts, &r, NULL);
+    shoal_status st = market_replay(alloc, &world.market, world.jobs, 3, &opts, &r, NULL);
     market_result_fini(&r);
     return st;
+}
+
+static void stop_when_it_is_late(void *ctx, double at_s)
+{
+    atomic_store((atomic_bool *)ctx, at_s >= 1500);
+}
+
+static void a_replay_that_is_stopped_says_so_and_leaves_nothing(void **state)
+{
+    atomic_bool stop = false;
+    struct market_replay_opts opts = {.strategy = &small_wander,
+                                      .step_s = 300,
+                                      .tick = stop_when_it_is_late,
+                                      .ctx = &stop,
+                                      .stop = &stop};
+    struct market_result r = {.usd = -1};
+    struct base_rand rand;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    base_rand_init(&rand, 8, "replay");
+    small_world(&world, &rand, &shape);
+    world.jobs[0].work = 1e9;
+    assert_int_equal(market_replay(&base_alloc_libc, &world.market, world.jobs, 1, &opts, &r, &err),
+                     SHOAL_E_CANCELLED);
+    assert_true(r.usd == -1 && err.code == SHOAL_E_CANCELLED && atomic_load(&stop));
 }
 
 static void every_failed_allocation_ends_in_an_error(void **state)
@@ -591,6 +614,7 @@ int main(void)
         cmocka_unit_test(a_budget_is_never_overspent_and_stops_the_job),
         cmocka_unit_test(a_change_of_price_is_paid_as_it_comes),
         cmocka_unit_test(jobs_that_nothing_can_run_and_bad_numbers_are_refused_in_words),
+        cmocka_unit_test(a_replay_that_is_stopped_says_so_and_leaves_nothing),
         cmocka_unit_test(every_failed_allocation_ends_in_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

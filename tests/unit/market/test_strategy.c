@@ -4,6 +4,8 @@
 #include "torture.h"
 
 #include "base/alloc.h"
+#include "base/assert.h"
+#include "market/replay_pace.h"
 
 static struct small_world world, other;
 static const struct small_shape shape = {5, 2, 30, 20000, 400, 0.4};
@@ -17,9 +19,8 @@ static struct market_result replay(const struct small_world *w, const char *name
 
     assert_true(s != NULL && s->knobs_size <= sizeof knobs);
     base_opt_defaults(s->opts, s->opt_count, knobs);
-    assert_int_equal(
-        market_replay(&base_alloc_libc, &w->prices, NULL, w->jobs, 1, &w->costs, &opts, &r, NULL),
-        SHOAL_OK);
+    assert_int_equal(market_replay(&base_alloc_libc, &w->market, w->jobs, 1, &opts, &r, NULL),
+                     SHOAL_OK);
     return r;
 }
 
@@ -52,7 +53,9 @@ static void what_comes_later_changes_nothing_before(void **state)
         small_world(&world, &rand, &shape);
         world.jobs[0].work = 12000;
         world.jobs[0].deadline_s = 15000;
+        world.jobs[0].start_s = n % 2 == 0 ? 0 : 1500; /* looked at before, too */
         other = world;
+        other.market = (struct market_world){.prices = &other.prices, .costs = &other.costs};
         other.prices.offers = other.offers;
         other.prices.points = other.points;
         other.jobs[0].speed = other.speed;
@@ -76,6 +79,68 @@ static void what_comes_later_changes_nothing_before(void **state)
             market_result_fini(&a);
             market_result_fini(&b);
         }
+    }
+}
+
+/* Says when it is shown what: its note is where the next time goes. */
+enum { LOOKS_MAX = 700 };
+static double looks[LOOKS_MAX];
+static size_t look_count;
+
+static void note_look(const void *knobs, void *note, const struct market_view *v)
+{
+    (void)knobs;
+    (void)note;
+    assert_true(v->now_s <= v->job->start_s && v->held == MARKET_NONE && v->steps == 0);
+    assert_true(v->job->start_s - v->now_s <= MARKET_WATCH_S);
+    for (size_t i = 0; i < v->candidate_count; i++) {
+        uint32_t o = v->candidates[i];
+        double usd = market_price_at(v->prices, o, v->now_s, NULL, NULL);
+        assert_true(isnan(usd) ? isnan(v->usd_h[o]) && v->up[o] == 0 : v->usd_h[o] == usd);
+    }
+    assert_true(look_count < LOOKS_MAX);
+    looks[look_count++] = v->now_s;
+}
+
+static void who_learns_looks_at_every_step_before_the_start_and_not_after(void **state)
+{
+    const struct market_strategy learns = {
+        .name = "learns", .watch = note_look, .score = small_wander_score};
+    const struct market_replay_opts opts = {.strategy = &learns, .step_s = 900};
+    const double starts[] = {0, 100, 900, 40000, MARKET_WATCH_S, MARKET_WATCH_S + 50000};
+    struct market_result r, plain_result;
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 4, "strategy");
+    for (size_t i = 0; i < BASE_COUNT(starts); i++) {
+        small_world(&world, &rand, &(struct small_shape){4, 1, 30, 400000, 9000, 0.3});
+        world.jobs[0].start_s = world.jobs[1].start_s = starts[i];
+        world.jobs[1].start_s += 50 * 900 + 10; /* later: it looks on while the first runs */
+        look_count = 0;
+        assert_int_equal(
+            market_replay(&base_alloc_libc, &world.market, world.jobs, 1, &opts, &r, NULL),
+            SHOAL_OK);
+        size_t want = (size_t)floor(fmin(starts[i], MARKET_WATCH_S) / 900);
+        assert_int_equal(look_count, want);
+        for (size_t k = 0; k < want; k++)
+            assert_true(looks[k] == starts[i] - 900 * (double)(want - k));
+        /* looking on changes nothing for who learns nothing */
+        const struct market_replay_opts wander = {.strategy = &small_wander, .step_s = 900};
+        assert_int_equal(market_replay(&base_alloc_libc, &world.market, world.jobs, 1, &wander,
+                                       &plain_result, NULL),
+                         SHOAL_OK);
+        assert_true(r.usd == plain_result.usd && r.decisions == plain_result.decisions &&
+                    r.jobs[0].finish_s == plain_result.jobs[0].finish_s &&
+                    r.jobs[0].idle_s == plain_result.jobs[0].idle_s);
+        market_result_fini(&r);
+        market_result_fini(&plain_result);
+        look_count = 0;
+        assert_int_equal(
+            market_replay(&base_alloc_libc, &world.market, world.jobs, 2, &opts, &r, NULL),
+            SHOAL_OK);
+        market_result_fini(&r);
+        assert_true(look_count >= 2 * want && look_count <= 2 * want + 51);
     }
 }
 
@@ -202,6 +267,67 @@ static void shoal_waits_out_what_is_dear_when_there_is_time(void **state)
     market_result_fini(&r);
 }
 
+/* Dear for days, cheap for the two hours after the start, and dear again: a job of an hour that has
+ * a day takes what is cheap when it has seen what it was before. When the history begins with the
+ * job it cannot know, and waits whether it gets cheaper still. */
+static void shoal_learns_from_prices_before_the_start(void **state)
+{
+    const struct market_point points[] = {{0, 2}, {200000, 1}, {207200, 2}};
+    double usd[2];
+
+    (void)state;
+    for (int seen = 0; seen < 2; seen++) {
+        plain(1, 5);
+        set_points(0, points, 3);
+        world.jobs[0].work = 3600;
+        world.jobs[0].start_s = 200000;
+        world.jobs[0].deadline_s = 286400;
+        world.prices.from_s = seen == 0 ? world.jobs[0].start_s : 0;
+        struct market_result r = replay(&world, "shoal", 900);
+        assert_true(!r.jobs[0].missed);
+        usd[seen] = r.usd;
+        market_result_fini(&r);
+    }
+    assert_true(usd[1] < 0.7 * usd[0]);
+}
+
+/* A job of hours forgets within half a day, whatever the knob says beyond that. */
+static void shoal_forgets_soon_when_the_job_is_short(void **state)
+{
+    const struct market_strategy *s = market_strategy_find("shoal", NULL);
+    _Alignas(16) char knobs[3][512];
+    const char *const memory[] = {"memory=30d", "memory=12h", "memory=2h"};
+    struct base_rand rand;
+    int differ = 0;
+
+    (void)state;
+    base_rand_init(&rand, 6, "strategy");
+    for (int k = 0; k < 3; k++) {
+        base_opt_defaults(s->opts, s->opt_count, knobs[k]);
+        assert_int_equal(base_opt_assign(s->opts, s->opt_count, memory[k], "shoal", knobs[k], NULL),
+                         SHOAL_OK);
+    }
+    for (int n = 0; n < property_count(40); n++) {
+        double usd[3];
+        small_world(&world, &rand, &(struct small_shape){4, 1, 40, 400000, 8000, 0.2});
+        world.jobs[0].start_s = 150000;
+        world.jobs[0].deadline_s = 150000 + 86400;
+        world.jobs[0].work = 20000;
+        for (int k = 0; k < 3; k++) {
+            struct market_replay_opts opts = {.strategy = s, .knobs = knobs[k], .step_s = 900};
+            struct market_result r;
+            assert_int_equal(
+                market_replay(&base_alloc_libc, &world.market, world.jobs, 1, &opts, &r, NULL),
+                SHOAL_OK);
+            usd[k] = r.usd;
+            market_result_fini(&r);
+        }
+        assert_true(usd[0] == usd[1]);
+        differ += usd[1] != usd[2];
+    }
+    assert_true(differ > 0); /* memory does make a difference here */
+}
+
 static void shoal_moves_for_a_lasting_difference_and_not_for_a_small_one(void **state)
 {
     (void)state;
@@ -248,6 +374,8 @@ static bool shoal_waits(double down_s, double left_s)
     assert_int_equal(base_opt_assign(s->opts, s->opt_count, "price=0.002", s->name, knobs, NULL),
                      SHOAL_OK);
     memset(note, 0, sizeof note);
+    double mean = market_pace_mean(market_pace(&world.costs, world.speed[0]));
+    const double speed[] = {mean, mean, mean};
     s->score(knobs, note,
              &(struct market_view){.prices = &world.prices,
                                    .job = &world.jobs[0],
@@ -263,6 +391,7 @@ static bool shoal_waits(double down_s, double left_s)
                                    .seen = seen,
                                    .ages = &ages,
                                    .candidates = (const uint32_t[]){0, 1, 2},
+                                   .speed = speed,
                                    .candidate_count = 3},
              score, &idle);
     assert_true(score[0] == INFINITY && score[1] < score[2] && score[1] < 0);
@@ -324,21 +453,82 @@ static void what_has_lasted_longer_lasts_longer_when_nothing_is_known(void **sta
     assert_int_equal(market_age_bin(1e12), MARKET_AGES - 1);
 }
 
+static void every_age_is_in_its_bin_from_whichever_bin_it_is_looked_for(void **state)
+{
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 5, "strategy");
+    for (int n = 0; n < property_count(2000); n++) {
+        double age_s = exp(base_rand_range(&rand, 0, 18));
+        if (n % 3 == 0) /* at an end, and just before it */
+            age_s = market_age_to_s[base_rand_below(&rand, MARKET_AGES)];
+        if (n % 6 == 0)
+            age_s = nextafter(age_s, 0);
+        size_t slow = age_s < 150 ? 0 : (size_t)ilogb(age_s / 150) + 1;
+        slow = slow < MARKET_AGES ? slow : MARKET_AGES - 1;
+        assert_int_equal(market_age_bin(age_s), slow);
+        assert_int_equal(market_age_bin_from(base_rand_below(&rand, slow + 1), age_s), slow);
+    }
+}
+
+static struct market_ages last_ages;
+
+static void keep_ages(const void *knobs, void *note, const struct market_view *v, double *score,
+                      double *idle)
+{
+    (void)knobs;
+    (void)note;
+    last_ages = *v->ages;
+    *idle = 0;
+    for (size_t i = 0; i < v->candidate_count; i++)
+        score[i] = INFINITY;
+}
+
+/* Up for 10,000 s, not sold for 100, and up again: what has come back is young. */
+static void ages_are_counted_from_the_last_change_on(void **state)
+{
+    const struct market_point points[] = {{0, 1}, {10000, NAN}, {10100, 1}};
+    const struct market_strategy keeps = {.name = "keeps", .score = keep_ages};
+    const struct market_replay_opts opts = {.strategy = &keeps, .step_s = 50};
+    struct market_result r;
+    double up_s = 0;
+
+    (void)state;
+    plain(1, 5);
+    set_points(0, points, 3);
+    world.jobs[0].deadline_s = INFINITY;
+    world.prices.to_s = 11001;
+    assert_int_equal(market_replay(&base_alloc_libc, &world.market, world.jobs, 1, &opts, &r, NULL),
+                     SHOAL_OK);
+    market_result_fini(&r);
+    for (size_t b = 0; b < MARKET_AGES; b++)
+        up_s += last_ages.up_s[b];
+    assert_true(last_ages.up_s[0] == 300 && last_ages.up_s[1] == 300 && last_ages.up_s[2] == 600);
+    assert_true(last_ages.down_s[0] == 100 && up_s == 10900);
+    assert_true(last_ages.up_ends[market_age_bin(10000)] == 1 && last_ages.down_ends[0] == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strategies_are_found_by_name_and_a_near_name_is_offered),
         cmocka_unit_test(what_comes_later_changes_nothing_before),
+        cmocka_unit_test(who_learns_looks_at_every_step_before_the_start_and_not_after),
         cmocka_unit_test(moving_costs_by_distance),
         cmocka_unit_test(static_keeps_what_was_cheapest_at_the_start),
         cmocka_unit_test(periodic_goes_to_the_cheapest_once_a_day),
         cmocka_unit_test(uniform_falls_back_on_demand_when_it_is_behind_and_returns_to_spot),
         cmocka_unit_test(shoal_waits_out_what_is_dear_when_there_is_time),
+        cmocka_unit_test(shoal_learns_from_prices_before_the_start),
+        cmocka_unit_test(shoal_forgets_soon_when_the_job_is_short),
         cmocka_unit_test(shoal_moves_for_a_lasting_difference_and_not_for_a_small_one),
         cmocka_unit_test(shoal_waits_for_what_has_just_gone_and_not_for_what_stays_away),
         cmocka_unit_test(shoal_finishes_without_a_deadline_too),
         cmocka_unit_test(the_time_left_of_what_ends_at_one_rate_is_that_rate_s),
         cmocka_unit_test(what_has_lasted_longer_lasts_longer_when_nothing_is_known),
+        cmocka_unit_test(every_age_is_in_its_bin_from_whichever_bin_it_is_looked_for),
+        cmocka_unit_test(ages_are_counted_from_the_last_change_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

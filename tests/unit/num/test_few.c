@@ -44,8 +44,9 @@ static void some_world(struct world *w, struct base_rand *rand, size_t rows, siz
 static shoal_status fit(const struct base_alloc *alloc, const struct world *w,
                         struct num_few_fit *out)
 {
-    return num_few(alloc, w->rows, w->columns, w->a, w->b, w->weighted ? w->weight : NULL, w->fold,
-                   w->folds, out);
+    struct num_least p = {w->rows, w->columns, w->a, w->b, w->weighted ? w->weight : NULL};
+
+    return num_few(alloc, &p, w->fold, w->folds, out);
 }
 
 /* ---- the slow plain solver: proximal gradient over standardised columns ---- */

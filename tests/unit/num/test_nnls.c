@@ -34,6 +34,15 @@ static const double *weight_of(const struct world *w)
     return w->weighted ? w->weight : NULL;
 }
 
+/* Its answer to a problem written out. */
+static shoal_status solve(size_t rows, size_t columns, const double *a, const double *b,
+                          const double *weight, double *x, double *rss)
+{
+    struct num_least p = {rows, columns, a, b, weight};
+
+    return num_nnls(&base_alloc_libc, &p, x, rss);
+}
+
 static long double residual(const struct world *w, const double *x, size_t row)
 {
     long double off = (long double)w->b[row];
@@ -136,9 +145,7 @@ static void no_set_of_columns_is_better(void **state)
         double x[COLUMNS], rss;
         size_t columns = 1 + base_rand_below(&rand, 6);
         some_world(&w, &rand, 1 + base_rand_below(&rand, 20), columns);
-        assert_int_equal(
-            num_nnls(&base_alloc_libc, w.rows, columns, w.a, w.b, weight_of(&w), x, &rss),
-            SHOAL_OK);
+        assert_int_equal(solve(w.rows, columns, w.a, w.b, weight_of(&w), x, &rss), SHOAL_OK);
         double best = best_of_all_sets(&w);
         assert_true(fabs(rss - rss_of(&w, x)) <= 1e-10 * (1 + rss));
         assert_true(fabs(rss - best) <= 1e-9 * (1 + best));
@@ -181,9 +188,7 @@ static void no_slope_is_left_whatever_the_columns(void **state)
                    1 + base_rand_below(&rand, COLUMNS));
         if (i % 2 == 0)
             spoil(&w, &rand);
-        assert_int_equal(
-            num_nnls(&base_alloc_libc, w.rows, w.columns, w.a, w.b, weight_of(&w), x, NULL),
-            SHOAL_OK);
+        assert_int_equal(solve(w.rows, w.columns, w.a, w.b, weight_of(&w), x, NULL), SHOAL_OK);
         check_least(&w, x, 1e-9);
     }
 }
@@ -207,8 +212,7 @@ static void what_was_made_without_noise_is_found(void **state)
             for (size_t j = 0; j < columns; j++)
                 w.b[r] += w.a[r * columns + j] * truth[j];
         }
-        assert_int_equal(num_nnls(&base_alloc_libc, w.rows, columns, w.a, w.b, NULL, x, &rss),
-                         SHOAL_OK);
+        assert_int_equal(solve(w.rows, columns, w.a, w.b, NULL, x, &rss), SHOAL_OK);
         for (size_t j = 0; j < columns; j++)
             assert_true(fabs(x[j] - truth[j]) <= 1e-8);
         assert_true(rss <= 1e-16 * (1 + (double)columns * 100));
@@ -237,9 +241,8 @@ static void a_weight_counts_as_rows_do(void **state)
         }
         if (twice.rows == 0)
             continue;
-        assert_int_equal(num_nnls(&base_alloc_libc, 20, 5, w.a, w.b, w.weight, x, NULL), SHOAL_OK);
-        assert_int_equal(num_nnls(&base_alloc_libc, twice.rows, 5, twice.a, twice.b, NULL, y, NULL),
-                         SHOAL_OK);
+        assert_int_equal(solve(20, 5, w.a, w.b, w.weight, x, NULL), SHOAL_OK);
+        assert_int_equal(solve(twice.rows, 5, twice.a, twice.b, NULL, y, NULL), SHOAL_OK);
         assert_true(fabs(rss_of(&w, x) - rss_of(&w, y)) <= 1e-9 * (1 + rss_of(&w, x)));
     }
 }
@@ -257,10 +260,10 @@ static void units_do_not_matter(void **state)
     w.weighted = false;
     for (size_t i = 0; i < 30; i++)
         w.b[i] = 2 * w.a[i * 4] + w.a[i * 4 + 2] + 0.1 * numbers_normal(&rand);
-    assert_int_equal(num_nnls(&base_alloc_libc, 30, 4, w.a, w.b, NULL, x, NULL), SHOAL_OK);
+    assert_int_equal(solve(30, 4, w.a, w.b, NULL, x, NULL), SHOAL_OK);
     for (size_t i = 0; i < 30 * 4; i++)
         w.a[i] *= UNIT[i % 4];
-    assert_int_equal(num_nnls(&base_alloc_libc, 30, 4, w.a, w.b, NULL, y, NULL), SHOAL_OK);
+    assert_int_equal(solve(30, 4, w.a, w.b, NULL, y, NULL), SHOAL_OK);
     for (size_t j = 0; j < 4; j++)
         assert_true(fabs(y[j] * UNIT[j] - x[j]) <= 1e-9);
     assert_true(x[0] > 1.9 && x[2] > 0.9);
@@ -272,11 +275,11 @@ static void nothing_positive_helps_gives_zeros(void **state)
     double x[2] = {7, 7}, rss;
 
     (void)state;
-    assert_int_equal(num_nnls(&base_alloc_libc, 3, 2, A, B, NULL, x, &rss), SHOAL_OK);
+    assert_int_equal(solve(3, 2, A, B, NULL, x, &rss), SHOAL_OK);
     assert_true(x[0] == 0 && x[1] == 0 && rss == 14);
-    assert_int_equal(num_nnls(&base_alloc_libc, 3, 2, A, NONE, NULL, x, &rss), SHOAL_OK);
+    assert_int_equal(solve(3, 2, A, NONE, NULL, x, &rss), SHOAL_OK);
     assert_true(x[0] == 0 && x[1] == 0 && rss == 0);
-    assert_int_equal(num_nnls(&base_alloc_libc, 3, 2, A, B, NONE, x, &rss), SHOAL_OK);
+    assert_int_equal(solve(3, 2, A, B, NONE, x, &rss), SHOAL_OK);
     assert_true(x[0] == 0 && x[1] == 0 && rss == 0);
 }
 
@@ -297,8 +300,7 @@ static void numbers_far_apart_give_numbers_or_are_refused(void **state)
             w.b[k] = numbers_far_apart(&rand);
             w.weight[k] = fabs(numbers_far_apart(&rand));
         }
-        shoal_status st =
-            num_nnls(&base_alloc_libc, w.rows, w.columns, w.a, w.b, weight_of(&w), x, &rss);
+        shoal_status st = solve(w.rows, w.columns, w.a, w.b, weight_of(&w), x, &rss);
         assert_true(st == SHOAL_OK || st == SHOAL_E_INVAL);
         for (size_t j = 0; st == SHOAL_OK && j < w.columns; j++)
             assert_true(x[j] >= 0 && isfinite(x[j]) && isfinite(rss));
@@ -312,22 +314,20 @@ static void numbers_out_of_range_are_refused(void **state)
     double a[2] = {1, 2}, b[2] = {1, 2}, u[2] = {1, 1}, x[1] = {7}, rss = 7;
 
     (void)state;
-    assert_int_equal(num_nnls(&base_alloc_libc, 0, 1, a, b, NULL, x, &rss), SHOAL_E_INVAL);
-    assert_int_equal(num_nnls(&base_alloc_libc, 2, 0, a, b, NULL, x, &rss), SHOAL_E_INVAL);
-    assert_int_equal(num_nnls(&base_alloc_libc, 2, COLUMNS + 1, a, b, NULL, x, &rss),
-                     SHOAL_E_INVAL);
-    assert_int_equal(num_nnls(&base_alloc_libc, NUM_LEAST_ROWS_MAX + 1, 1, a, b, NULL, x, &rss),
-                     SHOAL_E_INVAL);
+    assert_int_equal(solve(0, 1, a, b, NULL, x, &rss), SHOAL_E_INVAL);
+    assert_int_equal(solve(2, 0, a, b, NULL, x, &rss), SHOAL_E_INVAL);
+    assert_int_equal(solve(2, COLUMNS + 1, a, b, NULL, x, &rss), SHOAL_E_INVAL);
+    assert_int_equal(solve(NUM_LEAST_ROWS_MAX + 1, 1, a, b, NULL, x, &rss), SHOAL_E_INVAL);
     a[1] = NAN;
-    assert_int_equal(num_nnls(&base_alloc_libc, 2, 1, a, b, NULL, x, &rss), SHOAL_E_INVAL);
+    assert_int_equal(solve(2, 1, a, b, NULL, x, &rss), SHOAL_E_INVAL);
     a[1] = 2, b[0] = INFINITY;
-    assert_int_equal(num_nnls(&base_alloc_libc, 2, 1, a, b, NULL, x, &rss), SHOAL_E_INVAL);
+    assert_int_equal(solve(2, 1, a, b, NULL, x, &rss), SHOAL_E_INVAL);
     b[0] = 1, u[0] = -1;
-    assert_int_equal(num_nnls(&base_alloc_libc, 2, 1, a, b, u, x, &rss), SHOAL_E_INVAL);
+    assert_int_equal(solve(2, 1, a, b, u, x, &rss), SHOAL_E_INVAL);
     u[0] = NAN;
-    assert_int_equal(num_nnls(&base_alloc_libc, 2, 1, a, b, u, x, &rss), SHOAL_E_INVAL);
+    assert_int_equal(solve(2, 1, a, b, u, x, &rss), SHOAL_E_INVAL);
     a[0] = 1e-300, a[1] = 1e-300, b[0] = 1e300, b[1] = -1e299;
-    assert_int_equal(num_nnls(&base_alloc_libc, 2, 1, a, b, NULL, x, &rss), SHOAL_E_INVAL);
+    assert_int_equal(solve(2, 1, a, b, NULL, x, &rss), SHOAL_E_INVAL);
     assert_true(x[0] == 7 && rss == 7);
 }
 
@@ -336,7 +336,9 @@ static shoal_status solve_one(const struct base_alloc *alloc, void *ctx)
     const struct world *w = ctx;
     double x[COLUMNS];
 
-    return num_nnls(alloc, w->rows, w->columns, w->a, w->b, NULL, x, NULL);
+    struct num_least p = {w->rows, w->columns, w->a, w->b, NULL};
+
+    return num_nnls(alloc, &p, x, NULL);
 }
 
 static void failing_allocations_end_cleanly(void **state)

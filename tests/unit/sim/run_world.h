@@ -249,6 +249,18 @@ static inline void run_near(double a, double b, double tolerance)
         fail_msg("%.17g is not within %g of %.17g", a, tolerance, b);
 }
 
+/* The same run twice gives the same bytes; w->log is the second. */
+static inline void run_world_repeats(struct run_world *w, struct sim_opts *o)
+{
+    sim_result_free(run_world_run(w, o));
+    struct base_buf first = w->log;
+    base_buf_init(&w->log, &base_alloc_libc, (size_t)1 << 30);
+    sim_result_free(run_world_run(w, o));
+    assert_int_equal(first.size, w->log.size);
+    assert_memory_equal(first.data, w->log.data, first.size);
+    base_buf_fini(&first);
+}
+
 /* A run whose allocations fail, for torture_run: ctx is a struct run_world_torture. */
 struct run_world_torture {
     struct run_world *w;

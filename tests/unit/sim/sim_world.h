@@ -2,24 +2,12 @@
 #ifndef TESTS_SIM_WORLD_H
 #define TESTS_SIM_WORLD_H
 
+#include "env_world.h"
 #include "torture.h"
 
 #include "env/env.h"
 #include "sim/trace.h"
 #include <string.h>
-
-static inline shoal_env *world_new(void)
-{
-    shoal_env *env = NULL;
-
-    assert_int_equal(shoal_env_sim_new(1, &env, NULL), SHOAL_OK);
-    return env;
-}
-
-static inline void world_put(shoal_env *env, const char *path, const char *text)
-{
-    assert_int_equal(env_sim_put(env, path, text, strlen(text)), SHOAL_OK);
-}
 
 /* Loads the one file, which must work; err must not be touched. */
 static inline struct sim_trace *world_load(shoal_env *env, const char *path, enum sim_format format)

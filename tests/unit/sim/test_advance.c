@@ -13,6 +13,7 @@ struct bench {
     struct sim_opts opts;
     struct sim_result result;
     struct sched_job *list[4];
+    struct sim_held running[4];
     struct sim_active actives[4];
     struct sched_table table;
     struct sim_state s;
@@ -38,7 +39,8 @@ static void bench_init(struct bench *b)
                               .cluster = &b->cluster,
                               .opts = &b->opts,
                               .result = &b->result,
-                              .jobs = b->list};
+                              .jobs = b->list,
+                              .running = b->running};
 }
 
 static void bench_fini(struct bench *b)
@@ -62,6 +64,7 @@ static struct sim_active *bench_add(struct bench *b, struct sched_model model, d
     a->job.partner = SCHED_JOB_NONE;
     a->job.alloc = (struct sched_alloc){.places = a->near, .place_count = 1, .gpus = 1};
     b->list[b->s.job_count++] = &a->job;
+    b->running[b->s.running_count++] = (struct sim_held){.active = a, .index = id};
     sim_refresh_rate(&b->s, a);
     return a;
 }
@@ -143,8 +146,10 @@ static void any_number_of_ends_is_in_order(void **state)
     bench_init(&b);
     struct sim_active *all = calloc(COUNT, sizeof *all);
     struct sched_job **list = calloc(COUNT, sizeof *list);
+    struct sim_held *running = calloc(COUNT, sizeof *running);
     assert_non_null(all);
     assert_non_null(list);
+    assert_non_null(running);
     bench_add(&b, sched_model_duration(1), 0);
     for (uint32_t i = 0; i < COUNT; i++) {
         all[i] = b.actives[0];
@@ -153,15 +158,18 @@ static void any_number_of_ends_is_in_order(void **state)
         all[i].job.model = sched_model_duration(COUNT - i / 2 * 2); /* two at a time */
         all[i].until = all[i].job.model.work;
         list[i] = &all[i].job;
+        running[i] = (struct sim_held){.active = &all[i], .index = i};
     }
     b.s.jobs = list;
-    b.s.job_count = COUNT;
+    b.s.running = running;
+    b.s.job_count = b.s.running_count = COUNT;
     assert_int_equal(sim_advance(&b.s, 2 * COUNT), SHOAL_OK);
     assert_int_equal(b.s.ended_count, COUNT);
     for (size_t i = 1; i < COUNT; i++) {
         const struct sim_active *x = b.s.ended[i - 1], *y = b.s.ended[i];
         assert_true(x->end_s < y->end_s || (x->end_s == y->end_s && x->job.id < y->job.id));
     }
+    free(running);
     free(list);
     free(all);
     bench_fini(&b);

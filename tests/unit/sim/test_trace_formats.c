@@ -144,7 +144,7 @@ static void alibaba_pods_become_jobs_by_the_stated_rules(void **state)
                        "column 10: expected a deletion_time", "");
     world_refuses_text(OPENB "p1,1,1,1,1460,,LS,Running,5,30,10\n",
                        "column 5: expected thousandths", "");
-    world_refuses_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,1,1\n", "with column",
+    world_refuses_text("name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,1,1\n", "with a column",
                        "without times");
 }
 

@@ -39,7 +39,9 @@ static void a_page_is_well_formed_and_says_what_is_modelled(void **state)
                                         "quotas assumed by share of GPU time, as none were given",
                                         "until the next decision (next round)",
                                         "hardly moves while a cluster keeps up",
-                                        "Failures are one draw",
+                                        "all runs are made 3 times",
+                                        "Ranges are over 3 draws",
+                                        "in no column of waiting",
                                         "Input hash"};
     struct study_opts study;
     struct world w;

@@ -120,6 +120,49 @@ static void the_same_options_give_the_same_study(void **state)
     world_end(&b);
 }
 
+/* Every draw adds up, is another, and changes nothing of those before it; ranges hold them all. */
+static void draws_are_added_to_each_other(void **state)
+{
+    struct world w;
+    struct study_opts opts;
+
+    (void)state;
+    world_random(&w, 11, 300, "6x8:gpu:rack=a,6x8:gpu:rack=b,8x2:gpu:rack=c");
+    study_opts_init(&opts);
+    opts.draws = 1;
+    assert_int_equal(study_run_count(&opts), STUDY_RUNS + STUDY_ECHOES);
+    struct study *one = make(&w, &opts);
+    opts.draws = 4;
+    assert_int_equal(study_run_count(&opts), 4 * STUDY_RUNS);
+    struct study *four = make(&w, &opts);
+    assert_int_equal(one->more_count, 0);
+    assert_int_equal(four->more_count, 3);
+    for (enum study_run_id r = STUDY_BASE; r < STUDY_RUNS; r++) {
+        struct study_range saved = study_saved_range(four, r);
+        assert_true(one->runs[r].tally.held_gpu_s == four->runs[r].tally.held_gpu_s);
+        assert_true(saved.least <= study_saved_gpu_s(one, r) &&
+                    saved.most >= study_saved_gpu_s(one, r));
+        assert_true(study_saved_range(one, r).least == study_saved_range(one, r).most);
+        for (uint32_t d = 0; d < four->more_count; d++) {
+            const struct study_draw *draw = &four->more[d];
+            const struct study_run *run = &draw->runs[r];
+            bool trials = r == STUDY_TRIAL || r == STUDY_TOGETHER;
+            check_tally(four, run);
+            assert_near(run->books.recorded_gpu_s, four->jobs.gpu_s, 1e-9);
+            double less = draw->runs[STUDY_BASE].tally.held_gpu_s - run->tally.held_gpu_s -
+                          (trials ? draw->pool_gpu_s : 0);
+            assert_true(less >= saved.least && less <= saved.most);
+        }
+    }
+    for (size_t e = 0; e < STUDY_ECHOES; e++) /* the base lines of draws are the echoes */
+        assert_true(one->echoes[e].tally.held_gpu_s == four->echoes[e].tally.held_gpu_s);
+    assert_true(four->more[0].runs[STUDY_BASE].books.lost_gpu_s !=
+                four->runs[STUDY_BASE].books.lost_gpu_s);
+    study_free(one);
+    study_free(four);
+    world_end(&w);
+}
+
 static void guidelines_that_cannot_be_simulated_say_why(void **state)
 {
     struct world w;
@@ -242,6 +285,10 @@ static void mistakes_in_options_are_told(void **state)
     opts.trial_s = 0;
     assert_int_equal(study_make(w.env, w.trace, &w.cluster, &opts, &s, &err), SHOAL_E_INVAL);
     study_opts_init(&opts);
+    opts.draws = 0;
+    assert_int_equal(study_make(w.env, w.trace, &w.cluster, &opts, &s, &err), SHOAL_E_INVAL);
+    assert_non_null(strstr(err.message, "1 to 100 times"));
+    study_opts_init(&opts);
     opts.sets = unknown;
     opts.set_count = 1;
     assert_int_not_equal(study_make(w.env, w.trace, &w.cluster, &opts, &s, &err), SHOAL_OK);
@@ -288,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_run_adds_up),
         cmocka_unit_test(the_same_options_give_the_same_study),
+        cmocka_unit_test(draws_are_added_to_each_other),
         cmocka_unit_test(guidelines_that_cannot_be_simulated_say_why),
         cmocka_unit_test(failures_of_few_jobs_are_left_out),
         cmocka_unit_test(too_few_gpus_are_not_a_matter_of_quotas),

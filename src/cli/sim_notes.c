@@ -1,0 +1,119 @@
+/* sim_notes.c - `shoal sim`: what is said beside the table, and the page. */
+#include "cli/sim_work.h"
+
+#include "base/err.h"
+#include "base/event.h"
+#include "base/text.h"
+#include "cli/repeat.h"
+#include "cli/sim_prices.h"
+#include "cli/sim_show.h"
+#include "sim/report.h"
+#include <math.h>
+#include <string.h>
+
+enum { TEXT_MAX = 64 << 20 };
+
+/* Jobs that failed for good, which may differ between policies. */
+static void note_failed(const struct cli_sim *w)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    char failed[32], jobs[32];
+
+    for (size_t i = 0; i < w->run_count; i++) {
+        uint64_t n = w->results[i]->metrics.failed;
+        least = n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    if (most == 0)
+        return;
+    base_log(&w->cx->log, BASE_LOG_WARN,
+             "%s%s of %s jobs failed and %s left out of the completion times",
+             least < most ? "up to " : "", base_format_count(most, failed, sizeof failed),
+             base_format_count(w->results[0]->metrics.jobs, jobs, sizeof jobs),
+             most == 1 ? "is" : "are");
+}
+
+static void note_cost(const struct cli_sim *w)
+{
+    const struct sched_kind *kind = w->cluster.kinds;
+
+    if (w->prices != NULL) {
+        base_log(&w->cx->log, BASE_LOG_INFO,
+                 "no cost: a GPU kind was used when neither the price history nor the cluster "
+                 "(usd=) has a price");
+        return;
+    }
+
+    for (uint32_t k = 0; k < w->cluster.kind_count; k++)
+        if (w->cluster.kinds[k].usd_gpu_h < 0) {
+            kind = &w->cluster.kinds[k];
+            break;
+        }
+    base_log(
+        &w->cx->log, BASE_LOG_INFO,
+        "no cost: GPU kind '%s' has no list price; give one, such as --cluster 4x8:%s:usd=2.10",
+        kind->name, kind->name);
+}
+
+void cli_sim_notes(const struct cli_sim *w)
+{
+    const struct sim_metrics *m = &w->runs[0].result->metrics;
+    const struct base_log *log = &w->cx->log;
+
+    if (!cli_flush(w->cx)) /* so that they come after the table */
+        return;
+    if (w->v->cluster == cli_sim_cluster)
+        base_log(log, BASE_LOG_INFO, "cluster: %s, as none was given; choose with --cluster",
+                 cli_sim_cluster);
+    if (m->rejected > 0)
+        base_log(log, BASE_LOG_WARN,
+                 "%llu of %llu job%s can never run on this cluster and %s left out",
+                 (unsigned long long)m->rejected, (unsigned long long)m->jobs,
+                 m->jobs == 1 ? "" : "s", m->rejected == 1 ? "was" : "were");
+    if (m->stopped > 0)
+        base_log(log, BASE_LOG_INFO, "%llu of %llu jobs were stopped at a rung of their sweep",
+                 (unsigned long long)m->stopped, (unsigned long long)m->jobs);
+    else if (w->v->halving > 0)
+        base_log(log, BASE_LOG_WARN,
+                 "--halving stopped nobody: it needs jobs of one app that all have a score");
+    note_failed(w);
+    cli_sim_note_unproven(w->cx, w->results, w->run_count);
+    if (w->prices != NULL)
+        cli_sim_prices_note(w->cx, w->prices, &w->cluster);
+    if (isnan(m->cost_usd))
+        note_cost(w);
+    if (w->v->report != NULL)
+        base_log(log, BASE_LOG_INFO, "report: %s", w->v->report);
+    else if (w->v->job == NULL)
+        base_log(log, BASE_LOG_INFO,
+                 "add --report out.html for pictures, --job NAME for the story of one job");
+}
+
+bool cli_sim_to_stdout(const struct cli_sim *w)
+{
+    return w->v->report != NULL && strcmp(w->v->report, "-") == 0;
+}
+
+shoal_status cli_sim_report(const struct cli_sim *w, const char *const *args, size_t arg_count,
+                            shoal_err *err)
+{
+    struct base_buf page, command;
+
+    base_buf_init(&page, env_alloc(w->cx->env), TEXT_MAX);
+    base_buf_init(&command, env_alloc(w->cx->env), TEXT_MAX);
+    cli_repeat_command(w->cx->command, w->v, args, arg_count, &command);
+    shoal_status st = base_buf_status(&command);
+    struct sim_report_opts opts = {.command = command.data,
+                                   .seed = w->v->seed,
+                                   .round_s = w->v->round_s,
+                                   .react_s = w->v->react_s};
+    st = st == SHOAL_OK ? sim_report(w->results, w->run_count, &opts, &page, err)
+                        : base_err_nomem(err, "writing the report");
+    if (st == SHOAL_OK && cli_sim_to_stdout(w))
+        (void)cli_put(w->cx, page.data, page.size);
+    else if (st == SHOAL_OK)
+        st = env_write_whole(w->cx->env, w->v->report, page.data, page.size, err);
+    base_buf_fini(&page);
+    base_buf_fini(&command);
+    return st;
+}

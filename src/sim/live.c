@@ -1,0 +1,248 @@
+/* live.c - the jobs that are live: how one arrives, lets go of its GPUs, falls back, ends or tries
+ * again, and what is counted about them on the way. run.c says when. Tests:
+ * tests/unit/sim/test_run.c. */
+#include "sim/state.h"
+
+#include "base/err.h"
+#include <math.h>
+#include <string.h>
+
+void sim_live_integrate(struct sim_state *s, double when_s)
+{
+    s->live_integral += (double)s->live_count * (when_s - s->live_since_s);
+    s->live_since_s = when_s;
+}
+
+void sim_count_live(struct sim_state *s, double when_s, int change)
+{
+    sim_live_integrate(s, when_s);
+    s->live_count += (size_t)change;
+}
+
+void sim_retire(struct sim_state *s, struct sim_active *a)
+{
+    a->next_free = s->free_list;
+    s->free_list = a;
+}
+
+static struct sim_active *active_new(struct sim_state *s)
+{
+    struct sim_active *a = s->free_list;
+
+    if (a == NULL)
+        return base_arena_calloc(&s->actives, 1, sizeof *a);
+    s->free_list = a->next_free;
+    *a = (struct sim_active){
+        .far = a->far, .far_cap = a->far_cap, .shares = a->shares, .adapt = a->adapt};
+    return a;
+}
+
+static void count_done(struct sim_state *s)
+{
+    if (s->opts->done != NULL)
+        atomic_fetch_add_explicit(s->opts->done, 1, memory_order_relaxed);
+}
+
+static shoal_status reject(struct sim_state *s, uint32_t index)
+{
+    const struct sim_job *t = &s->trace->jobs[index];
+    struct sim_active a = {.job = {.id = index, .gpus = t->gpus, .submit_s = t->submit_s}};
+
+    s->result->jobs[index] = (struct sim_job_result){
+        .start_s = NAN, .finish_s = NAN, .rho = NAN, .outcome = SIM_REJECTED};
+    s->result->metrics.rejected++;
+    count_done(s);
+    shoal_status st = sim_journal_job(s, t->submit_s, "job.rejected", &a, "impossible");
+    return st == SHOAL_OK ? sim_tuner_gone(s, index, t->submit_s) : st;
+}
+
+/* The kinds that can ever hold its gang: all it accepts, or under locality=rack without relaxing
+ * those with a rack that is large enough. */
+static uint32_t placeable_kinds(const struct sim_state *s, const struct sim_job *t)
+{
+    uint32_t kinds = 0;
+
+    for (uint32_t k = 0; k < s->cluster->kind_count; k++)
+        if ((t->kinds >> k & 1) != 0 && t->gpus <= s->gang_max[k])
+            kinds |= 1u << k;
+    return kinds;
+}
+
+shoal_status sim_live_arrive(struct sim_state *s)
+{
+    uint32_t index = (uint32_t)s->next_arrival++;
+    const struct sim_job *t = &s->trace->jobs[index];
+
+    uint32_t kinds = placeable_kinds(s, t);
+    if (kinds == 0)
+        return reject(s, index);
+    if (base_reserve(s->alloc, (void **)&s->jobs, &s->job_cap, s->job_count + 1, sizeof *s->jobs) !=
+        0)
+        return base_err_nomem(s->err, "simulating");
+    struct sim_active *a = active_new(s);
+    if (a == NULL || sim_shares_join(s, a) != SHOAL_OK)
+        return base_err_nomem(s->err, "simulating");
+    a->job = (struct sched_job){
+        .id = index,
+        .gpus = t->gpus,
+        .batch = t->speed.batch,
+        .kinds = kinds,
+        .group = t->group,
+        .app = index,
+        .weight = t->weight,
+        .submit_s = t->submit_s,
+        .deadline_s = t->deadline_s,
+        .model = t->speed,
+        .work_told = t->speed.work,
+        .wait_since_s = t->submit_s,
+        .lease_until_s = t->submit_s,
+        .partner = SCHED_JOB_NONE,
+    };
+    sim_adapt_tell_work(s, &a->job);
+    if (sim_adapt_join(s, a) != SHOAL_OK) {
+        sim_retire(s, a);
+        return base_err_nomem(s->err, "simulating");
+    }
+    s->adaptive = s->adaptive || a->job.adapt != NULL;
+    sim_tuner_join(s, a);
+    sched_job_rank(&a->job, s->cluster);
+    a->slow = 1;
+    a->start_s = a->end_s = NAN;
+    a->since_s = t->submit_s;
+    a->reason = SCHED_WHY_NEXT_ROUND;
+    a->fail_at_run_s = INFINITY;
+    a->checkpoint_due_s = s->opts->checkpoint_s;
+    sim_count_live(s, t->submit_s, 1);
+    a->live_integral = s->live_integral;
+    s->jobs[s->job_count++] = &a->job;
+    sim_faults_draw(s, a);
+    return sim_journal_job(s, t->submit_s, "job.arrived", a, NULL);
+}
+
+void sim_release(struct sim_state *s, struct sim_active *a, double when_s)
+{
+    sim_record_stop(s, a, when_s);
+    struct sim_active *partner = a->partner;
+    sim_unpair(a);
+    if (partner != NULL && isnan(partner->end_s))
+        sim_refresh_rate(s, partner);
+    s->places_changed = true;
+    a->job.alloc = (struct sched_alloc){0};
+    a->job.wait_since_s = a->since_s = when_s;
+    a->reason = SCHED_WHY_NEXT_ROUND;
+}
+
+void sim_rollback(struct sim_state *s, struct sim_active *a)
+{
+    s->result->metrics.lost_gpu_s += a->at_risk_gpu_s;
+    a->worked_gpu_s -= a->at_risk_gpu_s;
+    a->at_risk_gpu_s = 0;
+    s->undone += (a->job.progress - a->checkpoint) / sim_whole_work(s, a);
+    a->job.progress = a->checkpoint;
+}
+
+double sim_nodes_wanted(const struct sim_state *s)
+{
+    if (s->nodes_wanted == SIM_NONE)
+        return s->nodes_up;
+    return s->job_count == 0 ? 0 : s->nodes_wanted < s->nodes_up ? s->nodes_wanted : s->nodes_up;
+}
+
+shoal_status sim_end_job(struct sim_state *s, struct sim_active *a)
+{
+    double when = a->end_s, life = when - a->job.submit_s - a->parked_s;
+    const struct sim_job *t = &s->trace->jobs[a->job.id];
+    enum sim_outcome outcome = a->failed ? SIM_FAILED : a->stopped ? SIM_STOPPED : SIM_FINISHED;
+    static const char *const events[] = {
+        [SIM_FINISHED] = "job.finished", [SIM_FAILED] = "job.failed", [SIM_STOPPED] = "job.pruned"};
+
+    sim_count_live(s, when, -1);
+    s->up_last_gpu_s = s->up_gpu_s - (double)s->gpus_up * (s->up_since_s - when);
+    s->node_last_s = s->node_s - sim_nodes_wanted(s) * (s->up_since_s - when);
+    double n = life > 0 ? (s->live_integral - a->live_integral) / life : 1;
+    double alone = outcome == SIM_FINISHED ? sim_alone_s(s, t, n < 1 ? 1 : n) : NAN;
+    s->result->jobs[a->job.id] = (struct sim_job_result){
+        .start_s = a->start_s,
+        .finish_s = when,
+        .rho = (float)(life / alone),
+        .gpu_s = (float)a->job.attained_gpu_s,
+        .wait_s = (float)a->wait_s,
+        .locality_wait_s = (float)a->locality_wait_s,
+        .starts = a->job.starts,
+        .outcome = (uint8_t)outcome,
+    };
+    sim_shares_end(s, a);
+    sim_detail_end(s, a);
+    s->result->metrics.cost_usd += a->usd;
+    if (a->job.id == s->opts->story_job)
+        s->story_usd = a->unpriced ? NAN : a->usd;
+    if (a->failed)
+        s->result->metrics.lost_gpu_s += a->worked_gpu_s;
+    sim_release(s, a, when);
+    count_done(s);
+    shoal_status st = sim_journal_job(s, when, events[outcome], a,
+                                      a->failed ? sim_fault_name(a->fail_class) : NULL);
+    return st == SHOAL_OK ? sim_tuner_gone(s, a->job.id, when) : st;
+}
+
+/* Takes the ended jobs out of the live list, which stays in order. */
+static void drop_ended(struct sim_state *s)
+{
+    struct sched_snapshot live = {.jobs = s->jobs, .job_count = s->job_count};
+
+    for (size_t e = 0; e < s->ended_count; e++) {
+        struct sim_active *a = s->ended[e];
+        if (isnan(a->end_s)) /* it tries again */
+            continue;
+        uint32_t at = sched_snapshot_find(&live, a->job.id);
+        live.job_count--;
+        memmove(s->jobs + at, s->jobs + at + 1, (live.job_count - at) * sizeof *s->jobs);
+        sim_retire(s, a);
+    }
+    s->job_count = live.job_count;
+}
+
+/* The same where sweeps end jobs that did not run, or park them. */
+static void drop_swept(struct sim_state *s)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < s->job_count; i++) {
+        struct sim_active *a = sim_active_of(s->jobs[i]);
+        if (isnan(a->end_s)) {
+            s->jobs[kept++] = s->jobs[i];
+        } else if (a->parked == SIM_PARKING) {
+            a->parked = SIM_PARKED;
+            a->end_s = NAN;
+        } else {
+            sim_retire(s, a);
+        }
+    }
+    s->job_count = kept;
+}
+
+void sim_live_drop(struct sim_state *s)
+{
+    if (s->opts->halving > 0)
+        drop_swept(s);
+    else
+        drop_ended(s);
+}
+
+shoal_status sim_live_leave(struct sim_state *s, struct sim_active *a)
+{
+    double when = a->end_s;
+
+    if (sim_tuner_parks(s, a))
+        return sim_tuner_park(s, a);
+    if (!a->failed || !sim_faults_retry(s, a))
+        return sim_end_job(s, a);
+    sim_rollback(s, a);
+    sim_release(s, a, when);
+    a->end_s = NAN;
+    a->failed = false;
+    s->result->metrics.job_failures++;
+    shoal_status st = sim_journal_job(s, when, "job.retried", a, sim_fault_name(a->fail_class));
+    sim_faults_draw(s, a);
+    return st;
+}
