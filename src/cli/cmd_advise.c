@@ -10,6 +10,7 @@
 #include "cli/advise_show.h"
 #include "cli/output.h"
 #include "cli/repeat.h"
+#include "cli/report.h"
 #include "shoal/version.h"
 #include <math.h>
 #include <stddef.h>
@@ -264,12 +265,6 @@ static shoal_status write_page(struct work *w, shoal_err *err)
 
 /* ---- the command ---- */
 
-/* What goes to standard output is one thing: the answer, the page or the models. */
-static bool to_stdout(const char *path)
-{
-    return path != NULL && strcmp(path, "-") == 0;
-}
-
 static int answer(struct work *w, shoal_err *err)
 {
     struct cli_advised *s = &w->shown;
@@ -290,14 +285,15 @@ static int answer(struct work *w, shoal_err *err)
         st = write_page(w, err);
     if (st != SHOAL_OK)
         return cli_fail(w->cx, st, err);
-    bool piped = to_stdout(w->v->save) || to_stdout(w->v->report);
+    /* what goes to standard output is one thing: the answer, the page or the models */
+    bool piped = cli_report_to_stdout(w->v->save) || cli_report_to_stdout(w->v->report);
     int rc = w->cx->json ? cli_advise_json(w->cx, s) : piped ? 0 : cli_advise_text(w->cx, s);
     if (rc != 0 || !cli_flush(w->cx))
         return rc;
     cli_advise_warn(w->cx, s);
-    if (w->v->report != NULL && !to_stdout(w->v->report))
+    if (w->v->report != NULL && !cli_report_to_stdout(w->v->report))
         base_log(&w->cx->log, BASE_LOG_INFO, "report: %s", w->v->report);
-    if (w->v->save != NULL && !to_stdout(w->v->save))
+    if (w->v->save != NULL && !cli_report_to_stdout(w->v->save))
         base_log(&w->cx->log, BASE_LOG_INFO, "model: %s; 'shoal sim --profiles %s' reads it",
                  w->v->save, w->v->save);
     return 0;
@@ -348,10 +344,10 @@ static shoal_status check_call(struct work *w, const char *const *args, size_t c
                       "--plan takes no --%s: it is about how long iterations take, to whatever "
                       "loss",
                       asked(v));
-    else if (w->cx->json && (to_stdout(v->save) || to_stdout(v->report)))
+    else if (w->cx->json && (cli_report_to_stdout(v->save) || cli_report_to_stdout(v->report)))
         st =
             base_err(err, SHOAL_E_INVAL, "--%s -: standard output has the JSON already; use a file",
-                     to_stdout(v->save) ? "save" : "report");
+                     cli_report_to_stdout(v->save) ? "save" : "report");
     else if (!v->plan && (v->data != NULL || v->budget > 0))
         st =
             base_err(err, SHOAL_E_INVAL, "--%s is for --plan", v->data != NULL ? "data" : "budget");

@@ -7,17 +7,17 @@
 #include "cli/interrupt.h"
 #include "cli/market_work.h"
 #include "cli/output.h"
-#include "cli/repeat.h"
+#include "cli/report.h"
 #include "market/folder.h"
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-enum { PAGE_MAX = 4 << 20, CELL_LEAST_S = 60 };
+enum { CELL_LEAST_S = 60 };
 
 static bool to_stdout(const struct cli_market *w)
 {
-    return w->v->report != NULL && strcmp(w->v->report, "-") == 0;
+    return cli_report_to_stdout(w->v->report);
 }
 
 /* "30d of work on 2 p3.2xlarge", "12 jobs" */
@@ -76,26 +76,13 @@ static void print_notes(const struct cli_market *w)
                  w->v->moves ? "add " : "add --moves for where and when, ");
 }
 
-static shoal_status write_report(struct cli_market *w, const char *const *args, size_t arg_count,
-                                 shoal_err *err)
+static shoal_status make_page(const void *ctx, const char *command, struct base_buf *out,
+                              shoal_err *err)
 {
-    struct base_buf page, command;
+    struct market_story story = ((const struct cli_market *)ctx)->story;
 
-    base_buf_init(&page, env_alloc(w->cx->env), PAGE_MAX);
-    base_buf_init(&command, env_alloc(w->cx->env), PAGE_MAX);
-    cli_repeat_command(w->cx->command, w->v, args, arg_count, &command);
-    w->story.command = command.data;
-    shoal_status st = base_buf_status(&command) == SHOAL_OK
-                          ? market_page(&w->story, &page, err)
-                          : base_err_nomem(err, "writing the report");
-    if (st == SHOAL_OK && to_stdout(w))
-        (void)cli_put(w->cx, page.data, page.size);
-    else if (st == SHOAL_OK)
-        st = env_write_whole(w->cx->env, w->v->report, page.data, page.size, err);
-    w->story.command = NULL;
-    base_buf_fini(&page);
-    base_buf_fini(&command);
-    return st;
+    story.command = command;
+    return market_page(&story, out, err);
 }
 
 struct guarded { /* what must not be written over what */
@@ -184,7 +171,8 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
         st = cli_market_run(w, &err);
     }
     if (st == SHOAL_OK && w->v->report != NULL)
-        st = write_report(w, args, arg_count, &err);
+        st = cli_report_write(&(struct cli_report){w->cx, w->v->report, w->v, args, arg_count},
+                              make_page, w, &err);
     cli_interrupt_stop();
     int rc = st == SHOAL_OK ? show(w) : cli_fail(cx, st, &err);
     cli_market_fini(w);

@@ -9,7 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/repeat.h"
+#include "cli/report.h"
 #include "cli/study_show.h"
 #include "study/advice.h"
 #include "study/machines.h"
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { TEXT_MAX = 64 << 20, SPEC_MAX = 16 << 20 };
+enum { SPEC_MAX = 16 << 20 };
 
 static const double DEMAND_FAR = 1.5; /* times the GPUs there are */
 
@@ -45,7 +45,7 @@ struct work {
 /* The page takes the place of the table. */
 static bool to_stdout(const struct work *w)
 {
-    return w->v->report != NULL && strcmp(w->v->report, "-") == 0;
+    return cli_report_to_stdout(w->v->report);
 }
 
 static shoal_status check_outputs(const struct work *w, const char *const *args, size_t arg_count,
@@ -155,26 +155,14 @@ static shoal_status run_study(struct work *w, shoal_err *err)
 
 /* ---- output ---- */
 
-static shoal_status write_report(const struct work *w, const char *const *args, size_t arg_count,
-                                 shoal_err *err)
+static shoal_status make_page(const void *ctx, const char *command, struct base_buf *out,
+                              shoal_err *err)
 {
-    struct base_buf page, command;
-
-    base_buf_init(&page, env_alloc(w->cx->env), TEXT_MAX);
-    base_buf_init(&command, env_alloc(w->cx->env), TEXT_MAX);
-    cli_repeat_command(w->cx->command, w->v, args, arg_count, &command);
-    shoal_status st = base_buf_status(&command);
+    const struct work *w = ctx;
     struct study_page_opts opts = {
-        .command = command.data, .cluster = w->spec.data, .cluster_chosen = w->v->cluster == NULL};
-    st = st == SHOAL_OK ? study_page(w->study, &opts, &page, err)
-                        : base_err_nomem(err, "writing the report");
-    if (st == SHOAL_OK && to_stdout(w))
-        (void)cli_put(w->cx, page.data, page.size);
-    else if (st == SHOAL_OK)
-        st = env_write_whole(w->cx->env, w->v->report, page.data, page.size, err);
-    base_buf_fini(&page);
-    base_buf_fini(&command);
-    return st;
+        .command = command, .cluster = w->spec.data, .cluster_chosen = w->v->cluster == NULL};
+
+    return study_page(w->study, &opts, out, err);
 }
 
 /* What the tables do not say, and what to do next. */
@@ -251,7 +239,8 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
         st = run_study(w, &err);
     bool studied = st == SHOAL_OK;
     if (studied && w->v->report != NULL) {
-        st = write_report(w, args, arg_count, &err);
+        st = cli_report_write(&(struct cli_report){w->cx, w->v->report, w->v, args, arg_count},
+                              make_page, w, &err);
         w->written = st == SHOAL_OK;
     }
     cli_interrupt_stop();

@@ -4,14 +4,12 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "base/text.h"
-#include "cli/repeat.h"
+#include "cli/report.h"
 #include "cli/sim_prices.h"
 #include "cli/sim_show.h"
 #include "sim/report.h"
 #include <math.h>
 #include <string.h>
-
-enum { TEXT_MAX = 64 << 20 };
 
 /* Jobs that failed for good, which may differ between policies. */
 static void note_failed(const struct cli_sim *w)
@@ -91,29 +89,22 @@ void cli_sim_notes(const struct cli_sim *w)
 
 bool cli_sim_to_stdout(const struct cli_sim *w)
 {
-    return w->v->report != NULL && strcmp(w->v->report, "-") == 0;
+    return cli_report_to_stdout(w->v->report);
+}
+
+static shoal_status make_page(const void *ctx, const char *command, struct base_buf *out,
+                              shoal_err *err)
+{
+    const struct cli_sim *w = ctx;
+    struct sim_report_opts opts = {
+        .command = command, .seed = w->v->seed, .round_s = w->v->round_s, .react_s = w->v->react_s};
+
+    return sim_report(w->results, w->run_count, &opts, out, err);
 }
 
 shoal_status cli_sim_report(const struct cli_sim *w, const char *const *args, size_t arg_count,
                             shoal_err *err)
 {
-    struct base_buf page, command;
-
-    base_buf_init(&page, env_alloc(w->cx->env), TEXT_MAX);
-    base_buf_init(&command, env_alloc(w->cx->env), TEXT_MAX);
-    cli_repeat_command(w->cx->command, w->v, args, arg_count, &command);
-    shoal_status st = base_buf_status(&command);
-    struct sim_report_opts opts = {.command = command.data,
-                                   .seed = w->v->seed,
-                                   .round_s = w->v->round_s,
-                                   .react_s = w->v->react_s};
-    st = st == SHOAL_OK ? sim_report(w->results, w->run_count, &opts, &page, err)
-                        : base_err_nomem(err, "writing the report");
-    if (st == SHOAL_OK && cli_sim_to_stdout(w))
-        (void)cli_put(w->cx, page.data, page.size);
-    else if (st == SHOAL_OK)
-        st = env_write_whole(w->cx->env, w->v->report, page.data, page.size, err);
-    base_buf_fini(&page);
-    base_buf_fini(&command);
-    return st;
+    return cli_report_write(&(struct cli_report){w->cx, w->v->report, w->v, args, arg_count},
+                            make_page, w, err);
 }

@@ -1,5 +1,5 @@
 /* effects.c - what follows from the runs of a study: differences to the base line, which of them are
- * luck, and how far they vary between draws. */
+ * luck, and how far they vary between draws. Tests: tests/unit/study/test_advice.c, test_run.c. */
 #include "study/study.h"
 
 #include <math.h>
@@ -66,14 +66,21 @@ static void widen(struct study_range *range, double value)
     range->most = fmax(range->most, value);
 }
 
-struct study_range study_saved_range(const struct study *study, enum study_run_id run)
+typedef double (*draw_fn)(const struct study_run *runs, enum study_run_id run, double pool_gpu_s);
+
+static struct study_range range_of(const struct study *study, enum study_run_id run, double first,
+                                   draw_fn of)
 {
-    double first = study_saved_gpu_s(study, run);
     struct study_range range = {first, first};
 
     for (uint32_t d = 0; d < study->more_count && study->runs[run].possible; d++)
-        widen(&range, saved_of(study->more[d].runs, run, study->more[d].pool_gpu_s));
+        widen(&range, of(study->more[d].runs, run, study->more[d].pool_gpu_s));
     return range;
+}
+
+struct study_range study_saved_range(const struct study *study, enum study_run_id run)
+{
+    return range_of(study, run, study_saved_gpu_s(study, run), saved_of);
 }
 
 static double less_of(const struct study_run *runs, enum study_run_id run, uint32_t why)
@@ -85,10 +92,10 @@ static double less_of(const struct study_run *runs, enum study_run_id run, uint3
 struct study_range study_less_waiting(const struct study *study, enum study_run_id run,
                                       uint32_t why)
 {
-    double first = less_of(study->runs, run, why);
+    double first = study->runs[run].possible ? less_of(study->runs, run, why) : NAN;
     struct study_range range = {first, first};
 
-    for (uint32_t d = 0; d < study->more_count; d++)
+    for (uint32_t d = 0; d < study->more_count && study->runs[run].possible; d++)
         widen(&range, less_of(study->more[d].runs, run, why));
     return range;
 }
@@ -137,12 +144,7 @@ double study_spared_gpu_s(const struct study *study, enum study_run_id run)
 
 struct study_range study_spared_range(const struct study *study, enum study_run_id run)
 {
-    double first = study_spared_gpu_s(study, run);
-    struct study_range range = {first, first};
-
-    for (uint32_t d = 0; d < study->more_count && study->runs[run].possible; d++)
-        widen(&range, spared_of(study->more[d].runs, run, study->more[d].pool_gpu_s));
-    return range;
+    return range_of(study, run, study_spared_gpu_s(study, run), spared_of);
 }
 
 bool study_waited_is_luck(const struct study *study, enum study_run_id run, uint32_t why)

@@ -1,0 +1,26 @@
+/* report.h - the HTML page of a command, to a file or, by the name "-", to standard output.
+ * Tests: the commands' own, tests/cli/test_{market,study}.py and tests/cli/transcripts. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "cli/cli.h"
+
+/* Appends the page to `out`; `command` repeats the run. */
+typedef shoal_status (*cli_report_fn)(const void *ctx, const char *command, struct base_buf *out,
+                                      shoal_err *err);
+
+struct cli_report {
+    const struct cli_context *cx;
+    const char *path;
+    const void *values; /* of the command's options, and its arguments: for the command line */
+    const char *const *args;
+    size_t arg_count;
+};
+
+bool cli_report_to_stdout(const char *path); /* NULL: no */
+
+/* Makes the page and writes it, or nothing. */
+SHOAL_MUST_USE shoal_status cli_report_write(const struct cli_report *report, cli_report_fn make,
+                                             const void *ctx, shoal_err *err);
+
+#endif
