@@ -120,6 +120,7 @@ static void make_candidate(const struct advise_fit *fit, const struct advise_que
         c->low_s = c->p.low_s + q->start_s;
         c->high_s = c->p.high_s + q->start_s;
     }
+    c->at_most_s = isnan(q->target) ? (double)INFINITY : c->p.at_most_s + q->start_s;
     c->cost = cost_of(q, c->machines, c->seconds);
     c->low_cost = cost_of(q, c->machines, c->low_s);
     c->high_cost = cost_of(q, c->machines, c->high_s);
@@ -142,7 +143,8 @@ static double draw_one(const struct advise_candidate *c, double tail, double own
     return own * p->own;
 }
 
-/* A run that went on longer than a draw says shows that draw to be wrong: it is later, then. */
+/* A run that went on longer than a draw says shows that draw to be wrong: it is later, then. Nor is
+ * it later than a run that was there. */
 static double draw_seconds(const struct advise_candidate *c, double tail, double own, bool slow)
 {
     double seconds = c->p.seconds * exp(draw_one(c, tail, own));
@@ -150,8 +152,9 @@ static double draw_seconds(const struct advise_candidate *c, double tail, double
     if (slow && !c->p.measured)
         seconds *= exp(advise_slow_by + advise_slow_sd * own);
 
-    return seconds > c->p.at_least_s ? seconds
-                                     : c->p.at_least_s * (1 + LATER * fabs(own) * c->p.own);
+    if (!(seconds > c->p.at_least_s))
+        seconds = c->p.at_least_s * (1 + LATER * fabs(own) * c->p.own);
+    return fmin(seconds, c->p.at_most_s);
 }
 
 /* Standard normal numbers of one algorithm at 1, 2, 4, 8, ... machines. Counts in between lie

@@ -42,6 +42,7 @@ struct advise_candidate {
     uint32_t algorithm, machines;
     struct advise_prediction p;    /* of the target; of the deadline when there is no target */
     double seconds, low_s, high_s; /* with start_s; the deadline when there is no target */
+    double at_most_s;              /* with start_s, as in p; INFINITY when there is no target */
     double cost, low_cost, high_cost;
     double near_fastest, near_cheapest; /* probability of being within 5 % of the best */
     double in_time;                     /* probability of being done by the deadline */

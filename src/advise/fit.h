@@ -15,7 +15,8 @@
  *         sqrt(i/m), log i, log(i/m), m, 1/m, log m.
  *     The best loss that can be reached is estimated with them, never above the lowest loss seen.
  * Curves are those of the lowest loss so far, predictions never rise with iterations, and no run is
- * expected to fall faster from its end on than it did in its later half.
+ * expected to fall faster from its end on than it did in its later half. A run that begins late
+ * (runs.h) has not measured when it passed losses above its first: at most, it took until there.
  *
  * How far off this may be: every machine count is left out once, and how far off the fit of the
  * others (a `part`) is there says how well a count that was not measured is foreseen, nearer or
@@ -183,6 +184,8 @@ struct advise_prediction {
     double odds[ADVISE_BESTS_MAX]; /* of those estimates, sum 1 */
     double own;                    /* standard deviation of what is its own doubt */
     double at_least_s; /* a run on so many machines took so long and was not there yet */
+    double at_most_s;  /* one that begins late was there by then, nobody knows since when, and none
+                          was measured: the interval ends there; INFINITY: that is not so */
 };
 
 /* Curves that were cut short hide slower parts of the way: with these odds what was not measured

@@ -5,7 +5,9 @@
  * times later than the deepest one, r is known there; past its end log r goes on from the mean of
  * its last points with half the slope (over the logarithm of iterations) that they have: what one
  * would expect of the future is between none of the trend and all of it. Over machine counts log r
- * is linear in log m, also beyond the counts measured, with the slope of the nearest two.
+ * is linear in log m, also beyond the counts measured, with the slope of the nearest two. Before the
+ * first point of a run that begins late r is as it is there; if the deepest one does, the tail below
+ * is followed back from that point.
  *
  * Beyond the deepest curve's end log(loss - best) goes on as a0 - sum a_k term_k, a_k >= 0 and
  * every term rising in u, so it cannot rise; it is shifted to begin where the curve ends. For each
@@ -75,9 +77,53 @@ static double passes(const struct advise_curve *curve, double start, double loss
     return curve->iteration[0] * fmax(share, FIRST_SHARE);
 }
 
+static void tail_terms(double x, double *out)
+{
+    out[0] = x;
+    out[1] = sqrt(x);
+    out[2] = log1p(10 * x);
+    out[3] = log1p(100 * x);
+}
+
+static double tail_at(const struct advise_tail *t, double u)
+{
+    double terms[TERMS], y = t->a[0];
+
+    tail_terms(u / t->unit, terms);
+    for (int k = 0; k < TERMS; k++)
+        y -= t->a[1 + k] * terms[k];
+    return y;
+}
+
+/* Where the tail, followed back from the first point of the deepest curve, was at `loss`. */
+static double before(const struct advise_model *m, const struct advise_tail *t, double loss)
+{
+    double hi = m->deep.iteration[0], lo = FIRST_SHARE * hi;
+    double want = log(loss - t->best) - log(m->deep.loss[0] - t->best) + tail_at(t, hi);
+
+    if (!(tail_at(t, lo) > want))
+        return lo;
+    for (int k = 0; k < 60; k++) {
+        double mid = 0.5 * (lo + hi);
+        if (tail_at(t, mid) > want)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return hi;
+}
+
+/* The same of the deepest curve: a line from the start is no shape for all that a late one hides. */
+static double deep_passes(const struct advise_model *m, double loss)
+{
+    bool hidden = m->tail_count > 0 && m->deep.run->late && loss > m->deep.loss[0];
+
+    return hidden ? before(m, &m->tails[0], loss) : passes(&m->deep, m->start, loss);
+}
+
 /* Where the deepest curve has the last loss of this one, r there and how it drifts: from the points
  * of the later half, weighted by iterations. False: the curves have no losses in common. */
-static bool fit_run(const struct advise_curve *curve, const struct advise_curve *deep, double start,
+static bool fit_run(const struct advise_curve *curve, const struct advise_model *m,
                     struct advise_stretched *out)
 {
     double w = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, end = curve->iteration[curve->count - 1];
@@ -86,7 +132,7 @@ static bool fit_run(const struct advise_curve *curve, const struct advise_curve 
     for (size_t k = 0; k < THIN; k++) {
         size_t i = curve->count > THIN ? k * (curve->count - 1) / (THIN - 1) : k;
         double own = i < curve->count ? curve->iteration[i] : 0;
-        double at = own > 0 ? passes(deep, start, curve->loss[i]) : 0;
+        double at = own > 0 ? deep_passes(m, curve->loss[i]) : 0;
         if (!(own > 0 && at > 0 && isfinite(at)))
             continue;
         double weight = (own >= end / 2 ? 1 : 0.02) * own, x = log(at), y = log(own / at);
@@ -106,10 +152,16 @@ static bool fit_run(const struct advise_curve *curve, const struct advise_curve 
     return true;
 }
 
-/* log r of a run where the deepest curve, or what continues it, is after u iterations at `loss`. */
-static double run_log_r(const struct advise_stretched *run, double start, double u, double loss)
+/* log r of a run where the deepest curve, or what continues it, is after u iterations at `loss`.
+ * Before a run that begins late it is what it is at its first point. */
+static double run_log_r(const struct advise_model *m, const struct advise_stretched *run, double u,
+                        double loss)
 {
-    double own = passes(&run->curve, start, loss);
+    if (run->curve.run->late && loss > run->curve.loss[0]) {
+        loss = run->curve.loss[0];
+        u = deep_passes(m, loss);
+    }
+    double own = passes(&run->curve, m->start, loss);
 
     if (isfinite(own) && own > 0 && u > 0)
         return log(own / u);
@@ -123,7 +175,7 @@ static double log_stretch(const struct advise_model *m, double machines, double 
 
     for (size_t i = 0; i < m->run_count; i++) {
         const struct advise_stretched *run = &m->runs[i];
-        double log_m = log(run->curve.run->machines), log_r = run_log_r(run, m->start, u, loss);
+        double log_m = log(run->curve.run->machines), log_r = run_log_r(m, run, u, loss);
         if (count > 0 && x[count - 1] == log_m) {
             y[count - 1] = (y[count - 1] * n + log_r) / (n + 1);
             n++;
@@ -146,24 +198,6 @@ static double log_stretch(const struct advise_model *m, double machines, double 
 }
 
 /* ---- beyond the end ---- */
-
-static void tail_terms(double x, double *out)
-{
-    out[0] = x;
-    out[1] = sqrt(x);
-    out[2] = log1p(10 * x);
-    out[3] = log1p(100 * x);
-}
-
-static double tail_at(const struct advise_tail *t, double u)
-{
-    double terms[TERMS], y = t->a[0];
-
-    tail_terms(u / t->unit, terms);
-    for (int k = 0; k < TERMS; k++)
-        y -= t->a[1 + k] * terms[k];
-    return y;
-}
 
 /* Points of the curve for the fit: half of them evenly in iterations, half evenly in losses'
  * order. */
@@ -275,7 +309,7 @@ static double beyond(const struct advise_model *m, const struct advise_tail *t, 
 double advise_stretch_steps(const struct advise_model *m, uint32_t tail, double machines,
                             double loss)
 {
-    double u = passes(&m->deep, m->start, loss);
+    double u = deep_passes(m, loss);
 
     if (!isfinite(u))
         u = m->tail_count > tail ? beyond(m, &m->tails[tail], loss) : (double)INFINITY;
@@ -311,15 +345,17 @@ shoal_status advise_stretch_fit(const struct advise_algorithm *a, uint32_t skip,
     if (deep.count == 0)
         return SHOAL_OK;
     out->deep = deep;
+    shoal_status st = fit_tails(arena->alloc, &deep, best, out);
+    if (st != SHOAL_OK)
+        return st;
     out->runs = base_arena_calloc(arena, a->curve_count, sizeof *out->runs);
     if (out->runs == NULL)
         return SHOAL_E_NOMEM;
     for (size_t i = 0; i < a->curve_count; i++) {
         struct advise_curve c = cut(&a->curves[i], ahead);
-        if (c.run->machines != skip && c.count > 0 &&
-            fit_run(&c, &deep, a->start, &out->runs[out->run_count]))
+        if (c.run->machines != skip && c.count > 0 && fit_run(&c, out, &out->runs[out->run_count]))
             out->run_count++;
     }
     sort_runs(out);
-    return fit_tails(arena->alloc, &deep, best, out);
+    return SHOAL_OK;
 }

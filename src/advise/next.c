@@ -112,6 +112,20 @@ static double so_far_s(const struct advise_fit *fit, const struct advise_next *n
     return seconds * next->machines + next->cost;
 }
 
+/* A run that begins late says nothing about what came before, however long it goes on: one from the
+ * start to this loss. */
+static void plan_anew(const struct advise_candidate *c, struct advise_next *out)
+{
+    double to = fmax(ceil(c->p.steps), MORE_MIN);
+
+    *out = (struct advise_next){.algorithm = c->algorithm,
+                                .machines = c->machines,
+                                .to = to,
+                                .seconds = to * c->p.step_s,
+                                .cost = to * c->p.step_s * c->machines,
+                                .chance = (double)NAN};
+}
+
 bool advise_next(const struct advise_fit *fit, const struct advise_question *q,
                  const struct advise_choice *ch, bool cheapest, struct advise_next *out)
 {
@@ -127,9 +141,12 @@ bool advise_next(const struct advise_fit *fit, const struct advise_question *q,
             good[c->algorithm] = true; /* or hopeless: known, at any rate */
         if (c->p.verdict == ADVISE_GOOD)
             least = fmin(least, c->p.seconds * c->machines);
-        if (c->p.verdict != ADVISE_GOOD || c->p.measured || chance < CHANCE_MIN ||
-            !plan_run(fit, c->algorithm, c->machines, cheapest ? known / c->machines : known,
-                      c->p.steps, &next))
+        if (c->p.verdict != ADVISE_GOOD || c->p.measured || chance < CHANCE_MIN)
+            continue;
+        if (isfinite(c->p.at_most_s))
+            plan_anew(c, &next);
+        else if (!plan_run(fit, c->algorithm, c->machines, cheapest ? known / c->machines : known,
+                           c->p.steps, &next))
             continue;
         double worth = chance / sqrt(next.cost);
         if (worth > best) {

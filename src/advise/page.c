@@ -66,6 +66,9 @@ static void put_best(struct base_buf *out, const struct advise_page *p, const ch
                     cost_text(p, c->cost, text[3], 48));
     if (c->p.measured)
         base_buf_puts(out, "measured, ");
+    if (isfinite(c->at_most_s))
+        base_buf_printf(out, "not measured, at most %s, where its run begins, ",
+                        page_duration(c->at_most_s, text[0], 48));
     if (p->choice->good == 1)
         base_buf_puts(out, "the only candidate. ");
     else
@@ -448,6 +451,11 @@ static void put_paths(struct base_buf *out, const struct advise_page *p)
 
 /* ---- tables ---- */
 
+static const char *mark_of(const struct advise_candidate *c)
+{
+    return c->p.measured ? ", measured" : isfinite(c->at_most_s) ? ", at most" : "";
+}
+
 static void put_candidate(struct base_buf *out, const struct advise_page *p,
                           const struct advise_candidate *c)
 {
@@ -457,8 +465,8 @@ static void put_candidate(struct base_buf *out, const struct advise_page *p,
         base_buf_printf(out,
                         "</td><td class=\"r\">%u</td><td class=\"r\">%s%s</td><td class=\"r\">%s "
                         "to %s</td><td class=\"r\">%s</td></tr>\n",
-                        c->machines, page_value(c->loss, 6, text[0], 48),
-                        c->p.measured ? ", measured" : "", page_value(c->low_loss, 6, text[1], 48),
+                        c->machines, page_value(c->loss, 6, text[0], 48), mark_of(c),
+                        page_value(c->low_loss, 6, text[1], 48),
                         page_value(c->high_loss, 6, text[2], 48),
                         cost_text(p, c->cost, text[3], 48));
         return;
@@ -467,10 +475,10 @@ static void put_candidate(struct base_buf *out, const struct advise_page *p,
                     "</td><td class=\"r\">%u</td><td class=\"r\">%s%s</td><td class=\"r\">%s to "
                     "%s</td><td class=\"r\">%s</td><td class=\"r\">%.0f %%</td><td class=\"r\">"
                     "%.0f %%</td></tr>\n",
-                    c->machines, page_duration(c->seconds, text[0], 48),
-                    c->p.measured ? ", measured" : "", page_duration(c->low_s, text[1], 48),
-                    page_duration(c->high_s, text[2], 48), cost_text(p, c->cost, text[3], 48),
-                    fmin(100 * c->near_fastest, 99), fmin(100 * c->near_cheapest, 99));
+                    c->machines, page_duration(c->seconds, text[0], 48), mark_of(c),
+                    page_duration(c->low_s, text[1], 48), page_duration(c->high_s, text[2], 48),
+                    cost_text(p, c->cost, text[3], 48), fmin(100 * c->near_fastest, 99),
+                    fmin(100 * c->near_cheapest, 99));
 }
 
 static void put_candidates(struct base_buf *out, const struct advise_page *p)

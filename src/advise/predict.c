@@ -15,6 +15,7 @@ static const double AHEAD_MOST = 4;
 static const double AHEAD_LEAST = 0.25; /* doublings: the first step into the unknown */
 static const double HALF_STEP = 0.5;    /* losses are known at whole iterations */
 static const double NOT_YET_S = 1.02;
+static const double LEAST_S = 1e-9; /* a time that has a logarithm */
 static const double WAY_MIN = 0.25;
 static const double SIZE_OFF = 0.2;   /* of a logarithm, for each doubling of size not measured */
 static const double ANCHOR_MAX = 0.7; /* of a logarithm: what a curve moves the model by */
@@ -39,22 +40,47 @@ static double raw_steps(const struct advise_model *m, uint32_t which, double mac
                                        : advise_few_steps(m, which, machines, loss);
 }
 
-/* The deepest curve on so many machines, or NULL. */
-static const struct advise_curve *deepest(const struct advise_algorithm *a, double machines)
+/* The deepest curve on so many machines that ends above a loss, or NULL. */
+static const struct advise_curve *deepest(const struct advise_algorithm *a, double machines,
+                                          double above)
 {
     const struct advise_curve *best = NULL;
 
     for (size_t i = 0; i < a->curve_count; i++) {
         const struct advise_curve *c = &a->curves[i];
-        if (c->run->machines == machines &&
+        if (c->run->machines == machines && c->loss[c->count - 1] > above &&
             (best == NULL || c->loss[c->count - 1] < best->loss[best->count - 1]))
             best = c;
     }
     return best;
 }
 
-/* Mean logarithm of iterations of the runs on so many machines that got to `loss`, and of their
- * seconds; false: none did. */
+/* Where this run begins it was below `loss` already, since when is not known. */
+static bool begins_below(const struct advise_curve *c, double machines, double loss)
+{
+    return c->run->machines == machines && c->run->late && c->loss[0] < loss;
+}
+
+/* At most so many iterations, and seconds, it takes to `loss` on so many machines: where runs begin
+ * that were below it by then. INFINITY: there are none. */
+static double at_most(const struct advise_algorithm *a, double machines, double loss,
+                      double *seconds)
+{
+    double steps = (double)INFINITY;
+
+    *seconds = (double)INFINITY;
+    for (size_t i = 0; i < a->curve_count; i++) {
+        const struct advise_curve *c = &a->curves[i];
+        if (!begins_below(c, machines, loss))
+            continue;
+        steps = fmin(steps, c->iteration[0]);
+        *seconds = fmin(*seconds, c->time_s[0]);
+    }
+    return steps;
+}
+
+/* Mean logarithm of iterations of the runs on so many machines that were seen to get to `loss`, and
+ * of their seconds; false: none was. */
 static bool measured(const struct advise_algorithm *a, double machines, double loss, double *steps,
                      double *seconds)
 {
@@ -63,7 +89,7 @@ static bool measured(const struct advise_algorithm *a, double machines, double l
     for (size_t i = 0; i < a->curve_count; i++) {
         const struct advise_curve *c = &a->curves[i];
         double at = c->run->machines == machines ? advise_curve_at(c, loss) : (double)INFINITY;
-        if (!isfinite(at))
+        if (!isfinite(at) || begins_below(c, machines, loss))
             continue;
         size_t k = 0;
         while (c->loss[k] > loss)
@@ -96,26 +122,33 @@ static double at_own_pace(const struct advise_curve *c, double loss)
     return end + (c->loss[last] - loss) / pace;
 }
 
-/* The model's iterations, moved to agree with what was measured on so many machines; `skip`: not if
- * that is this count. */
-static double steps_of(const struct advise_algorithm *a, const struct advise_model *m,
-                       uint32_t which, uint32_t skip, double machines, double loss)
+/* The model's iterations, moved to agree with a run on so many machines that has not got there. */
+static double moved(const struct advise_model *m, uint32_t which, const struct advise_curve *c,
+                    double loss, double steps)
 {
-    const struct advise_curve *c = machines == skip ? NULL : deepest(a, machines);
-    double steps, seconds;
-
-    if (c != NULL && measured(a, machines, loss, &steps, &seconds))
-        return steps;
-    steps = raw_steps(m, which, machines, loss);
-    if (c == NULL || !isfinite(steps))
-        return steps;
-    double end = c->iteration[c->count - 1];
+    double machines = c->run->machines, end = c->iteration[c->count - 1];
     double at_end = raw_steps(m, which, machines, c->loss[c->count - 1]);
     double least = fmax(NOT_YET * end, at_own_pace(c, loss));
+
     if (!(isfinite(at_end) && at_end > 0 && end > 0))
         return fmax(steps, least);
     double by = fmin(fmax(log(end / at_end), -ANCHOR_MAX), ANCHOR_MAX);
     return fmax(steps * exp(by), least);
+}
+
+/* The model's iterations, made to agree with what was measured on so many machines. */
+static double steps_of(const struct advise_algorithm *a, const struct advise_model *m,
+                       uint32_t which, double machines, double loss)
+{
+    const struct advise_curve *c = deepest(a, machines, loss);
+    double steps, seconds;
+
+    if (measured(a, machines, loss, &steps, &seconds))
+        return steps;
+    steps = raw_steps(m, which, machines, loss);
+    if (c != NULL && isfinite(steps))
+        steps = moved(m, which, c, loss, steps);
+    return fmin(steps, at_most(a, machines, loss, &seconds));
 }
 
 /* What each estimate of the best loss says, and its odds. One entry where all say the same. */
@@ -164,13 +197,13 @@ static void ask_all(const struct advise_algorithm *a, double machines, double lo
     if (s->count == 0 || (stretched && loss >= a->lowest)) {
         s->count = 1;
         s->odds[0] = 1;
-        s->steps[0] = steps_of(a, m, 0, 0, machines, loss);
+        s->steps[0] = steps_of(a, m, 0, machines, loss);
         find_median(s);
         return;
     }
     for (uint32_t k = 0; k < s->count; k++) {
         badness[k] = stretched ? m->tails[k].badness : m->few[k].badness;
-        s->steps[k] = steps_of(a, m, k, 0, machines, loss);
+        s->steps[k] = steps_of(a, m, k, machines, loss);
     }
     advise_odds(badness, s->count, m->deep.count, s->odds);
     find_median(s);
@@ -193,15 +226,16 @@ double advise_steps(const struct advise_fit *fit, uint32_t algorithm, double mac
 }
 
 /* How long runs on so many machines went on without getting there. */
-static double not_before(const struct advise_fit *fit, uint32_t algorithm, uint32_t machines)
+static double not_before(const struct advise_fit *fit, uint32_t algorithm, uint32_t machines,
+                         double loss)
 {
+    const struct advise_algorithm *a = &fit->algorithms[algorithm];
     double seconds = 0;
 
-    for (size_t i = 0; i < fit->runs->count; i++) {
-        const struct advise_run *r = &fit->runs->runs[i];
-        if (r->algorithm == algorithm && r->machines == machines && !r->diverged && r->count > 0 &&
-            r->losses > 0 && r->size == fit->size_curves && fit->size == fit->size_curves)
-            seconds = fmax(seconds, r->points[r->count - 1].time_s);
+    for (size_t i = 0; i < a->curve_count && fit->size == fit->size_curves; i++) {
+        const struct advise_curve *c = &a->curves[i];
+        if (c->run->machines == machines && c->loss[c->count - 1] > loss)
+            seconds = fmax(seconds, c->run->points[c->run->count - 1].time_s);
     }
     return seconds;
 }
@@ -281,7 +315,7 @@ static uint32_t without(const struct advise_algorithm *a, uint32_t machines)
 static double own_doubt(const struct advise_algorithm *a, uint32_t machines, double loss,
                         const struct advise_prediction *p)
 {
-    const struct advise_curve *c = deepest(a, machines);
+    const struct advise_curve *c = deepest(a, machines, -(double)INFINITY);
     double var = FLOOR * FLOOR,
            way = advise_way(a->machines, a->counts, without(a, machines), machines);
     int out = machines < a->machines[0] || machines > a->machines[a->counts - 1];
@@ -356,6 +390,18 @@ static double quantile(const struct advise_prediction *p, double sd, double q)
     return hi;
 }
 
+/* It took at most so long, and at least an iteration: how curves fall before they are seen was never
+ * put to the test, so nothing in between is ruled out. */
+static void bound(const struct advise_time *time, struct advise_prediction *p)
+{
+    double first_s = fmax(fmax(time->start_s + p->step_s, p->at_least_s), LEAST_S);
+
+    p->low_s = fmin(first_s, p->seconds);
+    p->high_s = p->at_most_s;
+    p->own = fmax(log(p->high_s / p->low_s) / (2 * NORMAL_95), FLOOR);
+    p->tail_count = 0;
+}
+
 void advise_predict(const struct advise_fit *fit, uint32_t algorithm, uint32_t machines,
                     double loss, struct advise_prediction *out)
 {
@@ -368,7 +414,8 @@ void advise_predict(const struct advise_fit *fit, uint32_t algorithm, uint32_t m
                                   .step_s = (double)NAN,
                                   .seconds = (double)INFINITY,
                                   .low_s = (double)INFINITY,
-                                  .high_s = (double)INFINITY};
+                                  .high_s = (double)INFINITY,
+                                  .at_most_s = (double)INFINITY};
 
     if (p.verdict == ADVISE_GOOD) {
         p.step_s = advise_time_step_s(time, machines, fit->size);
@@ -379,19 +426,26 @@ void advise_predict(const struct advise_fit *fit, uint32_t algorithm, uint32_t m
         p.seconds = time->start_s + p.steps * p.step_s;
         if (p.measured)
             p.seconds = seconds;
+        else if (fit->size == fit->size_curves &&
+                 isfinite(at_most(a, machines, loss, &p.at_most_s)))
+            p.at_most_s = fmax(p.at_most_s, LEAST_S);
         if (!isfinite(p.seconds))
             p.verdict = said.reach < NEVER_MAX && a->model.deep.count >= NEVER_POINTS
                             ? ADVISE_NEVER
                             : ADVISE_UNREACHED;
     }
     if (p.verdict == ADVISE_GOOD) {
-        p.at_least_s = p.measured ? 0 : not_before(fit, algorithm, machines);
-        p.seconds = fmax(fmax(p.seconds, NOT_YET_S * p.at_least_s), 1e-9);
+        p.at_least_s = p.measured ? 0 : not_before(fit, algorithm, machines, loss);
+        p.at_least_s = fmin(p.at_least_s, p.at_most_s);
+        p.seconds = fmax(fmax(p.seconds, NOT_YET_S * p.at_least_s), LEAST_S);
+        p.seconds = fmin(p.seconds, p.at_most_s);
         find_doubts(a, &said, &p);
         p.own = hypot(own_doubt(a, machines, loss, &p), size_doubt(fit));
         p.low_s = p.seconds * exp(fmin(quantile(&p, p.own, 0.05), -NORMAL_95 * FLOOR));
         p.low_s = fmax(p.low_s, p.at_least_s);
         p.high_s = p.seconds * exp(fmax(quantile(&p, p.own, 0.95), NORMAL_95 * FLOOR));
+        if (isfinite(p.at_most_s))
+            bound(time, &p);
     }
     *out = p;
 }

@@ -7,6 +7,8 @@
 
 enum { NAMES_BLOCK = 4096, DIVERGED_MIN = 6 };
 
+const double advise_runs_late = 1.5;
+
 void advise_runs_init(struct advise_runs *runs, const struct base_alloc *alloc)
 {
     *runs = (struct advise_runs){.alloc = alloc};
@@ -190,6 +192,23 @@ static void judge_losses(struct advise_run *run)
         run->diverged = true;
 }
 
+/* The first loss is later than an iteration, and than losses are apart. Where there is but one, it
+ * says nothing about what came before it either. */
+static bool begins_late(const struct advise_run *run)
+{
+    double first = (double)NAN, apart = 0;
+
+    for (size_t i = 0; i < run->count && !(apart > 0); i++) {
+        if (!isfinite(run->points[i].loss))
+            continue;
+        if (isnan(first))
+            first = run->points[i].iteration;
+        else
+            apart = run->points[i].iteration - first;
+    }
+    return first > 1 && first > advise_runs_late * apart;
+}
+
 static bool same_run(const struct advise_run *a, const struct advise_run *b)
 {
     if (a->algorithm != b->algorithm || a->machines != b->machines || a->size != b->size ||
@@ -208,6 +227,7 @@ shoal_status advise_runs_finish(struct advise_runs *runs, shoal_err *err)
     runs->copies = 0;
     for (size_t i = 0; i < runs->count; i++) {
         judge_losses(&runs->runs[i]);
+        runs->runs[i].late = begins_late(&runs->runs[i]);
         for (size_t j = 0; j < i && !runs->runs[i].copy; j++)
             runs->runs[i].copy = !runs->runs[j].copy && same_run(&runs->runs[j], &runs->runs[i]);
         runs->copies += runs->runs[i].copy;

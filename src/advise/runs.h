@@ -41,6 +41,7 @@ struct advise_run {
     size_t count, cap;
     size_t losses; /* finite ones */
     bool diverged;
+    bool late; /* its losses do not begin at its start: what is above the first was passed before */
     bool copy; /* equal to an earlier run: counts for nothing */
 };
 

@@ -10,7 +10,6 @@
 enum { TEXT_MAX = 256 << 20, PIECE = 64 * 1024, SETTINGS_MAX = 16 * 1024, THREADS_MAX = 4096 };
 
 static const double NUMBER_MAX = 1e15;
-static const double LATE = 1.5; /* times the way to the next point: so far a curve begins late */
 
 struct object {
     const char *path;
@@ -89,17 +88,18 @@ static shoal_status read_points(struct advise_runs *runs, const struct object *o
 
 /* A job that was resumed counts its clocks from the first on and its seconds from where it went on.
  * Then the clocks before are taken to have been as long as those that came after, on as many
- * machines. */
-static void add_time_before(struct advise_runs *runs, struct advise_run *run)
+ * machines. Jobs say whether they were resumed; of one that does not, a first clock that is late and
+ * came too soon tells. */
+static void add_time_before(struct advise_runs *runs, const json_t *said, struct advise_run *run)
 {
-    const struct advise_point *first = &run->points[0], *last = &run->points[run->count - 1];
-
-    if (run->count < 2 ||
-        !(first->iteration > LATE * (run->points[1].iteration - first->iteration)))
+    if (run->count < 2 || json_is_false(said))
         return;
+    const struct advise_point *first = &run->points[0], *last = &run->points[run->count - 1];
+    double apart = run->points[1].iteration - first->iteration;
     double step_s = (last->time_s - first->time_s) / (last->iteration - first->iteration);
     double before_s = first->iteration * step_s - first->time_s;
-    if (!(before_s > first->time_s && before_s <= NUMBER_MAX))
+    bool seems = first->iteration > advise_runs_late * apart && before_s > first->time_s;
+    if (!(json_is_true(said) || seems) || !(before_s > 0 && before_s <= NUMBER_MAX))
         return;
     for (size_t i = 0; i < run->count; i++)
         run->points[i].time_s += before_s;
@@ -179,7 +179,8 @@ static shoal_status read_object(struct advise_runs *runs, const struct object *o
     const json_t *curve = json_object_get(o->json, "curve");
     const json_t *sized = json_object_get(o->json, "size");
 
-    if (json_is_object(json_object_get(o->json, "error"))) {
+    /* one with a curve came to its end, and only its model or its page could not be written */
+    if (curve == NULL && json_is_object(json_object_get(o->json, "error"))) {
         shoal_status st = bad(o, err, "it is of a run that failed or was stopped");
         base_err_hint(err, "leave that line out: only runs that end print their losses");
         return st;
@@ -210,7 +211,7 @@ static shoal_status read_object(struct advise_runs *runs, const struct object *o
         return err->code == SHOAL_E_LIMIT ? SHOAL_E_LIMIT : SHOAL_E_NOMEM;
     shoal_status st = read_points(runs, o, curve, run, err);
     if (st == SHOAL_OK)
-        add_time_before(runs, run);
+        add_time_before(runs, json_object_get(o->json, "resumed"), run);
     return st == SHOAL_OK ? read_source(runs, o, run->algorithm, err) : st;
 }
 

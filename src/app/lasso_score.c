@@ -15,9 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    COLUMNS_MAX = 1 << 24
-}; /* from which on coefficients are searched for, not listed by column */
+/* With more columns coefficients are searched for, not listed by column. */
+enum { LISTED_MAX = 1 << 24 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "models are written as they lie");
 
@@ -213,7 +212,7 @@ static shoal_status predictor_init(struct predictor *p, const struct base_alloc 
     st = find_solution(p, model, err);
     if (st != SHOAL_OK)
         return st;
-    if (p->shape.columns > COLUMNS_MAX)
+    if (p->shape.columns > LISTED_MAX)
         return SHOAL_OK;
     p->b = base_calloc(alloc, p->shape.columns, sizeof *p->b);
     if (p->b == NULL)
@@ -303,7 +302,7 @@ static void tell(shoal_score *score, const struct predictor *p, const struct tal
         if (spread > 0)
             shoal_score_metric(score, "r2", 1 - 2 * t->loss / spread);
     } else {
-        shoal_score_metric(score, "accuracy", t->right / (known + t->unknown));
+        shoal_score_metric(score, "accuracy", t->right / known);
         shoal_score_metric(score, "log_loss", t->loss / known);
     }
     if (!o->scale) /* the penalty is on scaled coefficients */

@@ -38,7 +38,7 @@ struct lda_topics {
     uint32_t *place;       /* (all): UINT32_MAX: not shown */
     uint32_t *word, *used; /* (shown, LDA_TOP): NUM_LDA_NONE where there are fewer; how often */
     uint32_t *near;        /* (shown, LDA_NEAR): places, the most alike first; UINT32_MAX: none */
-    double *npmi;        /* (shown), NAN: no two of its words are in a document; NULL: not known */
+    double *npmi; /* (shown), NAN: not two of its words are in the documents; NULL: not known */
     const char *no_npmi; /* why it is not; NULL: it is */
     struct lda_use *by_word;
     size_t uses; /* sorted by word, then place */

@@ -2,9 +2,10 @@
  * words are foretold.
  *
  * A line of `shoal predict` is a document's topics by falling share, "TOPIC:SHARE ...", those that its
- * words have and that come to a hundredth at least, but one in any case, and at the end "other:SHARE" for all the rest, so
- * that shares add up to 1; "-" for a document without a known word. `shoal eval` judges by document
- * completion (num/lda_judge.h) and by how often the top words of topics occur together.
+ * words have and that come to a hundredth at least, but one in any case, and at the end "other:SHARE"
+ * for all the rest, so that shares add up to 1; "-" for a document without a known word. `shoal eval`
+ * judges by document completion (num/lda_judge.h) and by how often the top words of topics occur
+ * together.
  * Tests: tests/cli/test_train_lda.py, tests/cli/transcripts/lda_words.txt. */
 #include "app/lda.h"
 
@@ -77,7 +78,7 @@ static shoal_status put_lines(struct judged *j, shoal_err *err)
 
 /* ---- metrics ---- */
 
-/* Means over topics of whose words some are in the documents. */
+/* Means over topics of whose top words two at least are in the documents. */
 static shoal_status judge_topics(struct judged *j, const struct num_corpus *corpus, shoal_err *err)
 {
     uint32_t topics = j->model.topics, known = 0;

@@ -214,13 +214,12 @@ static void find_shares(struct predictor *p)
 /* log(sum of exp(margins)) - margin of the class */
 static double softmax_loss(const struct predictor *p, uint32_t class)
 {
-    double most = p->margin[0], sum = 0;
+    double most = p->margin[0], sum;
 
-    if (class == DATA_CLASS_NONE)
-        return 0;
     for (size_t k = 1; k < p->shape.lanes; k++)
         most = fmax(most, p->margin[k]);
-    for (size_t k = 0; k < p->shape.lanes; k++)
+    sum = exp(p->margin[0] - most);
+    for (size_t k = 1; k < p->shape.lanes; k++)
         sum += exp(p->margin[k] - most);
     return log(sum) + most - p->margin[class];
 }
@@ -268,13 +267,32 @@ static shoal_status put_line(shoal_score *score, struct predictor *p, uint32_t c
     return shoal_score_line(score, line->data, err);
 }
 
+/* Sums over rows whose label the model knows; where it knows none there is nothing to judge by. */
+struct tally {
+    uint64_t right, unknown;
+    double loss, log_loss;
+};
+
+static void count_row(const struct predictor *p, uint32_t class, uint32_t said, bool shares,
+                      struct tally *t)
+{
+    if (class == DATA_CLASS_NONE) {
+        t->unknown++;
+        return;
+    }
+    t->right += said == class;
+    t->loss += loss_of(p, class);
+    if (shares)
+        t->log_loss -= log(fmax(p->share[class], 1e-300));
+}
+
 static shoal_status score_rows(shoal_score *score, struct predictor *p, const struct data_svm *svm,
                                shoal_err *err)
 {
     bool lines = shoal_score_wants_lines(score);
     bool shares = p->shape.loss == NUM_LINEAR_LOGISTIC || p->shape.loss == NUM_LINEAR_SOFTMAX;
-    uint64_t right = 0, unknown = 0;
-    double loss = 0, log_loss = 0, rows = (double)svm->x.rows;
+    struct tally t = {0};
+    double rows = (double)svm->x.rows;
     struct base_buf line;
     shoal_status st = SHOAL_OK;
 
@@ -284,27 +302,22 @@ static shoal_status score_rows(shoal_score *score, struct predictor *p, const st
     for (uint64_t i = 0; i < svm->x.rows && st == SHOAL_OK; i++) {
         uint32_t class = data_classes_index(&p->classes, svm->label[i]);
         uint32_t said = predict(p, &svm->x, i);
-        right += said == class;
-        unknown += class == DATA_CLASS_NONE;
-        loss += loss_of(p, class);
         if (shares)
             find_shares(p);
-        if (shares && class != DATA_CLASS_NONE)
-            log_loss -= log(fmax(p->share[class], 1e-300));
+        count_row(p, class, said, shares, &t);
         if (lines)
             st = put_line(score, p, said, &line, err);
     }
     base_buf_fini(&line);
-    /* where no label is known there is nothing to judge by */
-    double known = unknown < svm->x.rows ? rows - (double)unknown : (double)NAN;
-    shoal_score_metric(score, "accuracy", (double)right / (known + (double)unknown));
+    double known = t.unknown < svm->x.rows ? rows - (double)t.unknown : (double)NAN;
+    shoal_score_metric(score, "accuracy", (double)t.right / known);
     if (shares)
-        shoal_score_metric(score, "log_loss", log_loss / known);
+        shoal_score_metric(score, "log_loss", t.log_loss / known);
     shoal_score_metric(score, "objective",
-                       isnan(known) ? known : penalty_of(p) + p->shape.cost * loss);
+                       isnan(known) ? known : penalty_of(p) + p->shape.cost * t.loss);
     shoal_score_metric(score, "rows", rows);
-    if (unknown > 0)
-        shoal_score_metric(score, "unknown_labels", (double)unknown);
+    if (t.unknown > 0)
+        shoal_score_metric(score, "unknown_labels", (double)t.unknown);
     if (svm->left_out > 0)
         shoal_score_metric(score, "unknown_entries", (double)svm->left_out);
     return st;

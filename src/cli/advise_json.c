@@ -23,6 +23,8 @@ static void put_candidate(struct base_buf *out, const struct cli_advised *s,
     cli_json_number(out, "seconds", c->seconds);
     cli_json_number(out, "low_s", c->low_s);
     cli_json_number(out, "high_s", c->high_s);
+    if (isfinite(c->at_most_s))
+        cli_json_number(out, "at_most_s", c->at_most_s);
     cli_json_number(out, "iterations", c->p.steps);
     cli_json_number(out, "iteration_s", c->p.step_s);
     cli_json_number(out, "cost", c->cost);

@@ -73,7 +73,7 @@ static void put_best(struct base_buf *out, const struct cli_advised *s, const ch
                      uint32_t index, bool cheap)
 {
     const struct advise_candidate *c = &s->choice->candidates[index];
-    char cost[48];
+    char cost[48], most[32];
 
     base_buf_printf(out, "%s: ", word);
     put_choice(out, s, c);
@@ -82,6 +82,9 @@ static void put_best(struct base_buf *out, const struct cli_advised *s, const ch
     base_buf_printf(out, ", %s; ", cli_advise_cost(s->question, c->cost, cost, sizeof cost));
     if (c->p.measured)
         base_buf_puts(out, "measured; ");
+    if (isfinite(c->at_most_s))
+        base_buf_printf(out, "not measured, at most %s, where its run begins; ",
+                        base_format_duration(c->at_most_s, most, sizeof most));
     put_sure(out, s, cheap ? c->near_cheapest : c->near_fastest);
     base_buf_puts(out, "\n");
 }
@@ -205,6 +208,7 @@ static void put_mark(struct cli_columns *table, enum cli_style style, const stru
         : isnan(s->question->target) ? "lowest loss"
                                      : "cheapest by then",
         ch->candidates[i].p.measured ? "measured" : NULL,
+        isfinite(ch->candidates[i].at_most_s) ? "at most" : NULL,
     };
     char text[64] = "";
 

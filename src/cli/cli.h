@@ -76,6 +76,8 @@ int cli_main(int argc, const char *const *argv, FILE *out, FILE *err);
  * SHOAL_E_INVAL is a mistake in the call: it is reported as cli_usage does and returns 2. `err` may
  * be NULL or empty. */
 int cli_fail(const struct cli_context *cx, shoal_status status, const shoal_err *err);
+/* The object that is `error` in JSON, for a result that has one as a member. */
+void cli_fail_json(struct base_buf *out, const shoal_err *err);
 /* Prints "shoal sim: MESSAGE; see 'shoal sim --help'" and returns 2. */
 int cli_usage(const struct cli_context *cx, const char *format, ...) SHOAL_PRINTF(2, 3);
 /* The same from an err that was filled by somebody else, whatever its code. */

@@ -335,8 +335,7 @@ static shoal_status check_call(struct work *w, const char *const *args, size_t c
     }
     if (v->plan && !(v->budget > 0))
         st = base_err(err, SHOAL_E_INVAL,
-                      "--plan needs a --budget: machine-seconds, or dollars "
-                      "with --price");
+                      "--plan needs a --budget above 0: machine-seconds, or dollars with --price");
     else if (v->plan && (v->save != NULL || v->report != NULL))
         st = base_err(err, SHOAL_E_INVAL, "--plan writes no --save and no --report");
     else if (v->plan && asked(v) != NULL)

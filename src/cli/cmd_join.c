@@ -51,9 +51,12 @@ struct guest {
     struct cli_context *cx;
     const char *address;
     uint32_t threads;
-    shoal_err err; /* why the application was not found */
+    shoal_err err;     /* why the application was not found */
+    uint64_t since_ns; /* began to wait for the driver; 0: waits no more, or said so */
     bool joined, leaving;
 };
+
+static const uint64_t QUIET_NS = 5ull * 1000 * 1000 * 1000; /* waiting is told of after that */
 
 /* The driver has said what it trains: we are in, or cannot take part. */
 static const shoal_app *find(void *ctx, const char *name)
@@ -62,6 +65,7 @@ static const shoal_app *find(void *ctx, const char *name)
     const shoal_app *app = cli_app_find(name, &guest->err);
 
     guest->joined = app != NULL;
+    guest->since_ns = 0;
     if (app != NULL)
         base_log(&guest->cx->log, BASE_LOG_INFO,
                  "joined %s at %s with %u thread%s; Ctrl-C leaves it in good order", app->name,
@@ -73,6 +77,12 @@ static bool stop(void *ctx)
 {
     struct guest *guest = ctx;
 
+    if (guest->since_ns > 0 && env_now_ns(guest->cx->env) - guest->since_ns > QUIET_NS) {
+        base_log(&guest->cx->log, BASE_LOG_INFO,
+                 "%s has not answered yet; a driver may be busy for a while; Ctrl-C gives up",
+                 guest->address);
+        guest->since_ns = 0;
+    }
     if (!atomic_load_explicit(cli_interrupt_flag(), memory_order_relaxed))
         return false;
     guest->leaving = true;
@@ -133,6 +143,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     }
     if (st == SHOAL_OK) {
         cli_interrupt_start();
+        guest.since_ns = env_now_ns(cx->env);
         st = train_work_run(cx->env, &opts, &err);
         cli_interrupt_stop();
     }

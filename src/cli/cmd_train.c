@@ -360,7 +360,7 @@ static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
     shoal_status st = SHOAL_OK;
 
     if (opts->checkpoint.dir != NULL)
-        st = cli_train_folder_open(opts->checkpoint.dir, &folder, err);
+        st = cli_train_folder_open(opts->checkpoint.dir, opts->checkpoint.resume, &folder, err);
     if (st == SHOAL_OK)
         st = claim(cx, opts, &ours, err);
     if (st != SHOAL_OK)
@@ -421,34 +421,40 @@ static shoal_status write_page(const struct cli_context *cx, const struct values
 }
 
 /* With --checkpoint the work is not lost: what is left to do can be done again. */
-static int fail_model(const struct cli_context *cx, const struct values *v,
-                      const struct cli_trained *trained)
+static shoal_err model_error(const struct values *v, const struct cli_trained *trained)
 {
     shoal_err err = trained->result.model_err;
 
+    err.code = trained->result.model_status;
     if (v->checkpoint != NULL && (v->resume || trained->result.stats.checkpoints > 0))
         base_err_hint(&err,
                       "the checkpoint in '%s' is kept: mend that and run it again with --resume",
                       v->checkpoint);
-    return cli_fail(cx, trained->result.model_status, &err);
+    return err;
 }
 
-/* What came of the job; a model or page that cannot be written any more does not take the rest away. */
+/* What came of the job; a model or page that cannot be written any more does not take the rest
+ * away. JSON is one object, with the error in it; where both failed it has the model's, and the
+ * page's is a warning. */
 static int show(const struct cli_context *cx, const struct values *v, const char *const *args,
                 const struct train_job_opts *opts, struct cli_trained *trained)
 {
-    shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st = SHOAL_OK;
+    shoal_err page = SHOAL_ERR_INIT, model = model_error(v, trained);
+    bool paged, kept = model.code == SHOAL_OK;
 
-    if (v->report != NULL)
-        st = write_page(cx, v, args, opts, trained, &err);
-    trained->report = st == SHOAL_OK ? v->report : NULL;
-    if (trained->result.model_status != SHOAL_OK)
-        trained->model = NULL;
+    page.code = v->report != NULL ? write_page(cx, v, args, opts, trained, &page) : SHOAL_OK;
+    paged = page.code == SHOAL_OK;
+    trained->report = paged ? v->report : NULL;
+    trained->model = kept ? trained->model : NULL;
+    trained->error = kept ? page : model;
     int rc = cli_train_print(cx, trained);
-    if (st != SHOAL_OK)
-        rc = cli_fail(cx, st, &err);
-    return trained->result.model_status != SHOAL_OK ? fail_model(cx, v, trained) : rc;
+    if (!paged && !kept && cx->json)
+        base_log(&cx->log, BASE_LOG_WARN, "no page: %s", page.message);
+    else if (!paged && !kept)
+        (void)cli_fail(cx, page.code, &page);
+    if (kept && paged)
+        return rc;
+    return cx->json ? 1 : cli_fail(cx, trained->error.code, &trained->error);
 }
 
 static int run(struct cli_context *cx, const void *values, const char *const *args,

@@ -11,22 +11,29 @@
 
 enum { LINE_MAX_BYTES = 4096 };
 
+void cli_fail_json(struct base_buf *out, const shoal_err *err)
+{
+    base_buf_puts(out, "{\"code\":");
+    base_buf_json_string(out, shoal_status_name(err->code));
+    base_buf_puts(out, ",\"message\":");
+    base_buf_json_string(out, err->message);
+    base_buf_puts(out, ",\"where\":");
+    base_buf_json_string(out, err->where);
+    base_buf_puts(out, ",\"hint\":");
+    base_buf_json_string(out, err->hint);
+    base_buf_puts(out, ",\"action\":");
+    base_buf_json_string(out, shoal_action_text(shoal_status_action(err->code)));
+    base_buf_puts(out, "}");
+}
+
 static void print_json(const struct cli_context *cx, const shoal_err *err)
 {
     struct base_buf buf;
 
     base_buf_init(&buf, &base_alloc_libc, 16 * LINE_MAX_BYTES);
-    base_buf_puts(&buf, "{\"v\":1,\"error\":{\"code\":");
-    base_buf_json_string(&buf, shoal_status_name(err->code));
-    base_buf_puts(&buf, ",\"message\":");
-    base_buf_json_string(&buf, err->message);
-    base_buf_puts(&buf, ",\"where\":");
-    base_buf_json_string(&buf, err->where);
-    base_buf_puts(&buf, ",\"hint\":");
-    base_buf_json_string(&buf, err->hint);
-    base_buf_puts(&buf, ",\"action\":");
-    base_buf_json_string(&buf, shoal_action_text(shoal_status_action(err->code)));
-    base_buf_puts(&buf, "}}\n");
+    base_buf_puts(&buf, "{\"v\":1,\"error\":");
+    cli_fail_json(&buf, err);
+    base_buf_puts(&buf, "}\n");
     if (base_buf_status(&buf) == SHOAL_OK)
         fwrite(buf.data, 1, buf.size, cx->out);
     else

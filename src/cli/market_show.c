@@ -266,7 +266,7 @@ static void say_unfinished(const struct cli_market *w, const struct market_sums 
     size_t left = w->job_count - lead->finished;
 
     if (r->jobs[0].stay_count == 0)
-        why = "nothing it could hold is to be had before prices end";
+        why = "it waits until prices end and holds nothing";
     if (r->jobs[0].broke)
         why = "its budget is spent before the work is done";
     if (w->job_count == 1)

@@ -53,6 +53,30 @@ static void note_cost(const struct cli_sim *w)
         kind->name, kind->name);
 }
 
+/* Jobs that were left out, by why. One that adapts could do with less than it asks for, but is not
+ * given it: of none it is said that it could never run. */
+static void note_left_out(const struct cli_sim *w)
+{
+    const struct sim_result *r = w->runs[0].result;
+    unsigned long long jobs = r->metrics.jobs, large = 0, other;
+    uint32_t most = 0;
+
+    for (uint32_t k = 0; k < w->cluster.kind_count; k++)
+        most = w->cluster.kinds[k].gpus > most ? w->cluster.kinds[k].gpus : most;
+    for (size_t i = 0; i < w->trace->job_count; i++)
+        large += r->jobs[i].outcome == SIM_REJECTED && w->trace->jobs[i].gpus > most;
+    other = r->metrics.rejected - large;
+    if (large > 0)
+        base_log(&w->cx->log, BASE_LOG_WARN,
+                 "%llu of %llu job%s ask%s for more GPUs than this cluster has%s and %s left out",
+                 large, jobs, jobs == 1 ? "" : "s", large == 1 ? "s" : "",
+                 w->cluster.kind_count > 1 ? " of one kind" : "", large == 1 ? "was" : "were");
+    if (other > 0)
+        base_log(&w->cx->log, BASE_LOG_WARN,
+                 "%llu of %llu job%s cannot run on this cluster as asked and %s left out", other,
+                 jobs, jobs == 1 ? "" : "s", other == 1 ? "was" : "were");
+}
+
 void cli_sim_notes(const struct cli_sim *w)
 {
     const struct sim_metrics *m = &w->runs[0].result->metrics;
@@ -63,11 +87,7 @@ void cli_sim_notes(const struct cli_sim *w)
     if (w->v->cluster == cli_sim_cluster)
         base_log(log, BASE_LOG_INFO, "cluster: %s, as none was given; choose with --cluster",
                  cli_sim_cluster);
-    if (m->rejected > 0)
-        base_log(log, BASE_LOG_WARN,
-                 "%llu of %llu job%s can never run on this cluster and %s left out",
-                 (unsigned long long)m->rejected, (unsigned long long)m->jobs,
-                 m->jobs == 1 ? "" : "s", m->rejected == 1 ? "was" : "were");
+    note_left_out(w);
     if (m->stopped > 0)
         base_log(log, BASE_LOG_INFO, "%llu of %llu jobs were stopped at a rung of their sweep",
                  (unsigned long long)m->stopped, (unsigned long long)m->jobs);

@@ -8,7 +8,7 @@
  *   sim_notes.c     what the table does not say; the page
  *   sim_show.c      table, story and JSON
  *
- * Owner thread only. */
+ * Owner thread only. Tests: tests/cli/transcripts/sim*.txt, tests/cli/test_sim_faults.py. */
 #ifndef CLI_SIM_WORK_H
 #define CLI_SIM_WORK_H
 

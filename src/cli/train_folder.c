@@ -30,13 +30,24 @@ static void remove_temporary(int folder)
     closedir(names);
 }
 
-shoal_status cli_train_folder_open(const char *path, int *out_folder, shoal_err *err)
+/* Whether some checkpoint is there, good or not. */
+static bool has_checkpoint(int folder)
+{
+    for (uint32_t i = 0; train_shelf_file(i) != NULL; i++)
+        if (faccessat(folder, train_shelf_file(i), F_OK, 0) == 0)
+            return true;
+    return false;
+}
+
+shoal_status cli_train_folder_open(const char *path, bool resume, int *out_folder, shoal_err *err)
 {
     char why[128];
     int fd = -1;
 
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    if (resume || mkdir(path, 0777) == 0 || errno == EEXIST)
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && resume && errno == ENOENT)
+        return base_err(err, SHOAL_E_NOTFOUND, "there is no checkpoint: no folder '%s'", path);
     if (fd < 0 || faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
         base_err(err, SHOAL_E_IO, "cannot keep checkpoints in '%s': %s", path,
                  cli_output_reason(errno, why, sizeof why));
@@ -47,6 +58,11 @@ shoal_status cli_train_folder_open(const char *path, int *out_folder, shoal_err 
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         close(fd);
         return base_err(err, SHOAL_E_EXISTS, "a job that runs keeps its checkpoints in '%s'", path);
+    }
+    if (resume && !has_checkpoint(fd)) {
+        close(fd);
+        return base_err(err, SHOAL_E_NOTFOUND, "there is no checkpoint: no '%s/%s'", path,
+                        train_shelf_file(0));
     }
     remove_temporary(fd);
     *out_folder = fd;

@@ -238,7 +238,7 @@ static void put_value_chart(struct base_buf *out, const struct cli_train_page *p
     if (!is_drawn(r, s))
         return;
     fill_values(r, s, &line, &lo, &hi);
-    s->all = s->held_out ? count_finite(r, s) : r->trail.seen;
+    s->all = s->held_out ? r->trail.held_seen : r->trail.seen;
     table = line;
     double first = value_at(r, s, (size_t)line.y[0]);
     double last = value_at(r, s, (size_t)line.y[line.count - 1]);

@@ -448,7 +448,7 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
         last--;
     for (uint32_t i = 0; i < last; i++)
         base_buf_printf(&out, "%s%" PRIu64, i > 0 ? "," : "", s->stale[i]);
-    base_buf_puts(&out, "],\"model\":");
+    base_buf_printf(&out, "],\"resumed\":%s,\"model\":", s->units_before > 0 ? "true" : "false");
     if (t->model != NULL)
         base_buf_json_string(&out, t->model);
     else
@@ -465,6 +465,10 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
     cli_json_number(&out, "size", t->data_bytes);
     put_options(&out, t);
     put_curve(&out, &t->result);
+    if (t->error.code != SHOAL_OK) {
+        base_buf_puts(&out, ",\"error\":");
+        cli_fail_json(&out, &t->error);
+    }
     base_buf_puts(&out, "}\n");
     rc = cli_print(cx, &out);
     base_buf_fini(&out);
@@ -517,7 +521,7 @@ int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
         base_buf_printf(&out, "model: %s    use it: shoal predict %s DATA\n", t->model, t->model);
     else if (t->model != NULL)
         base_buf_printf(&out, "model: %s\n", t->model);
-    else if (t->app->save != NULL && cx->terminal)
+    else if (t->app->save != NULL && cx->terminal && t->result.model_status == SHOAL_OK)
         base_buf_puts(&out, "no model was kept; --out FILE keeps one\n");
     if (t->report != NULL)
         base_buf_printf(&out, "report: %s\n", t->report);

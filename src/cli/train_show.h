@@ -76,7 +76,9 @@ struct cli_trained {
     const char *settings; /* of the application, "key=value" lines; NULL: none */
     uint32_t threads;     /* of each worker */
     double data_bytes;    /* NAN: the data is not a file */
+    shoal_err error;      /* why the model or the page is not there; SHOAL_OK: nothing failed */
 };
+/* Words, or one JSON object with the error in it: in words that is told apart, by cli_fail. */
 int cli_train_print(const struct cli_context *cx, const struct cli_trained *t);
 
 #endif

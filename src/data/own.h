@@ -1,4 +1,5 @@
-/* own.h - arrays that a struct of num only lends, seen by the data that owns them. Any thread. */
+/* own.h - arrays that a struct of num only lends, seen by the data that owns them. Any thread.
+ * Tests: those of its users, tests/unit/data/test_svm.c and test_corpus.c. */
 #ifndef DATA_OWN_H
 #define DATA_OWN_H
 

@@ -84,7 +84,7 @@ void num_lda_top_words(const struct num_lda_model *model, uint32_t per_topic, ui
  *   NPMI   ln(D_lm D / (D_l D_m)) / ln(D / D_lm), in -1 .. 1; -1 where D_lm = 0, 1 where D_lm = D */
 struct num_lda_coherence {
     double umass, npmi;
-    uint32_t pairs;
+    uint32_t pairs; /* that they are means over */
 };
 /* word (topics, per_topic), per_topic at most NUM_LDA_TOP_MAX; out (topics). */
 SHOAL_MUST_USE shoal_status num_lda_coherence(const struct base_alloc *alloc,

@@ -95,10 +95,12 @@ shoal_status sim_cells_read(shoal_env *env, const char *path,
     st = read_header(&rd, column_count, err);
     while (st == SHOAL_OK && (st = next(&rd, err)) == SHOAL_OK)
         st = read_row(&rd, &t, err);
-    if (st == SHOAL_END)
-        st = t.row_count > 0
-                 ? SHOAL_OK
-                 : env_lines_bad(&rd.in, 0, err, "expected rows of numbers, found none");
+    if (st == SHOAL_END && t.row_count > 0)
+        st = SHOAL_OK;
+    else if (st == SHOAL_END && rd.in.line == 0)
+        st = base_err(err, SHOAL_E_FORMAT, "cannot read profile '%s': it is empty", path);
+    else if (st == SHOAL_END)
+        st = env_lines_bad(&rd.in, 0, err, "expected rows of numbers, found none");
     env_lines_close(&rd.in);
     if (st != SHOAL_OK)
         sim_cells_fini(&t);

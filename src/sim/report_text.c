@@ -377,7 +377,8 @@ static void say_left_out(const struct sim_report_page *page)
     char text[64];
     if (m->rejected > 0)
         base_buf_printf(
-            out, "%s of the jobs can never run on this cluster and %s left out of all averages. ",
+            out,
+            "%s of the jobs cannot run on this cluster as asked and %s left out of all averages. ",
             base_format_count(m->rejected, text, sizeof text), m->rejected == 1 ? "is" : "are");
     if (m->stopped > 0)
         base_buf_printf(out, "%s of the jobs are stopped at a rung of their sweep. ",

@@ -240,6 +240,15 @@ static void hint_formats(const char *line, size_t length, shoal_err *err)
 {
     char names[120] = "";
 
+    if (memchr(line, ',', length) == NULL && memchr(line, ';', length) != NULL) {
+        base_err_hint(err, "columns are separated by commas, not semicolons");
+        return;
+    }
+    if (memchr(line, ',', length) == NULL && memchr(line, '\t', length) != NULL) {
+        base_err_hint(err, "columns are separated by commas, not tabs (those of --format gavel "
+                           "are: 7 or 10, without a header)");
+        return;
+    }
     if (is_header(line, length)) {
         base_err_hint(err, "Shoal's columns are name,submit_s,gpus and duration_s, or model with "
                            "steps or batch; also group,weight,deadline_s,slo,kinds");

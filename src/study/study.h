@@ -4,8 +4,9 @@
  *
  * The trace is replayed under the policy `philly` as it is (the base line), once for each guideline
  * and once with all of them; two echoes of the base line tell luck from effect. All that is done
- * again for each further draw of failures. Runs go in parallel. Quotas and failures are as quotas.h and failures.h say. Same trace, cluster, options
- * and seed give the same study, whatever the number of threads.
+ * again for each further draw of failures. Runs go in parallel. Quotas and failures are as quotas.h
+ * and failures.h say. Same trace, cluster, options and seed give the same study, whatever the
+ * number of threads.
  *
  *     struct study *study;
  *     st = study_make(env, trace, &cluster, &opts, &study, &err);   a trace bound to the cluster

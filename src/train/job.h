@@ -41,9 +41,10 @@ struct train_job_result {
     struct train_stats stats;
     double seconds;      /* from start to the last task, without reading data */
     double load_seconds; /* reading data, planning */
-    shoal_status
-        model_status; /* SHOAL_OK: the model is written, or none was wanted; else the rest holds */
-    shoal_err model_err; /* why it is not */
+    /* SHOAL_OK: the model is written, or none was wanted; else model_err says why it is not, and
+     * the rest holds. */
+    shoal_status model_status;
+    shoal_err model_err;
     struct train_trail trail;
     uint64_t begun_ns; /* when `seconds` began, in the trail's time */
 };

@@ -40,9 +40,9 @@ struct train_master_opts {
     const char *const *program; /* what workers run, NULL-ended; NULL: this program */
     const struct wire_key *key;
     const struct wire_opts *wire;
-    uint32_t
-        patience_ms; /* of workers elsewhere with a driver that counts, writes or was stopped, and
-                             is silent meanwhile; 0: what they have themselves */
+    /* Of workers elsewhere with a driver that counts, writes or was stopped, and is silent
+     * meanwhile; 0: what they have themselves. */
+    uint32_t patience_ms;
     size_t segment_size; /* address space for the box */
     uint64_t balance_ms; /* looks at the spread of work so often; 0: never */
     struct train_checkpoint_opts checkpoint;

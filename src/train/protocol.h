@@ -50,8 +50,7 @@ struct train_setup {
     uint32_t home;        /* shares the driver's memory, as descriptor 3 */
     uint32_t text_size;   /* application, then "key=value" lines */
     uint32_t layout_size; /* for other machines */
-    uint32_t
-        patience_ms; /* likewise: how long to wait for a driver that is silent; 0: as it would */
+    uint32_t patience_ms; /* for those, too: with a driver that is silent; 0: their own */
 };
 
 struct train_unit {

@@ -24,6 +24,7 @@ void train_trail_value(struct train_trail *t, uint64_t at_ns, uint64_t clock, ui
     t->extra = !even;
     t->value[t->count++] = (struct train_trail_value){at_ns, clock, task_ns, value,
                                                       t->held ? t->held_out : (double)NAN};
+    t->held_seen += t->held;
     t->held = false;
 }
 

@@ -24,6 +24,7 @@ struct train_trail {
     bool held;  /* `held_out` goes with the next one */
     double held_out;
     uint64_t every, seen; /* one report of `every` is kept; zeroed: each */
+    uint64_t held_seen;   /* of those seen, with something held out */
     struct train_trail_crew {
         uint64_t at_ns;
         uint32_t workers, lost; /* lost: of all time */

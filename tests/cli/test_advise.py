@@ -107,6 +107,28 @@ def answers(check):
     check.says(["-", "--target", "0.21"], 0, "sdca", stdin=Path(check.folder, "runs.csv").read_text())
 
 
+def late_runs(check):
+    """A run whose rows begin in the middle was below a loss by then: at most so long, not measured. One that was seen to pass counts alone."""
+    def rows(label, start, end):
+        return "".join(f"a,1,1,{label},{i},{i},{0.1 + 0.9 * math.exp(-i / 4):.9g}\n" for i in range(start, end))
+    ask = ["late.csv", "--target", "0.6"]
+    Path(check.folder, "late.csv").write_text(HEAD + rows("rest", 20, 40))
+    done = check.says([*ask, "--report", "late.html"], 0, "(1s to 20s)", "; not measured, at most 20s, where its run begins; the only candidate",
+                      "fastest, cheapest, at most", "the run that would help most: a on 1 machine, new, to")
+    check.that("; measured" not in done.stdout and ", measured" not in done.stdout, f"it is not measured: {done.stdout}")
+    page = Path(check.folder, "late.html").read_text()
+    check.that("not measured, at most 20" in page, "the page says so")
+    check.that(", at most</td>" in page and ", measured" not in page, "and so does its table")
+    told = json.loads(check.says([*ask, "--start", "5s", "--json"], 0).stdout)["fastest"]
+    check.that(set(told) == CANDIDATE | {"at_most_s"} and not told["measured"], f"fields of what begins late: {told}")
+    check.that(told.get("at_most_s") == told["high_s"] == 25 and told["low_s"] == 6 and 6 <= told["seconds"] <= 25, f"at most: {told}")
+    told = json.loads(check.says(["late.csv", "--target", "0.103", "--json"], 0).stdout)["fastest"]
+    check.that(told["measured"] and told["seconds"] == 23 and "at_most_s" not in told, f"below its first loss it is measured: {told}")
+    Path(check.folder, "late.csv").write_text(HEAD + rows("rest", 20, 40) + rows("whole", 0, 10))
+    told = json.loads(check.says([*ask, "--json"], 0).stdout)["fastest"]
+    check.that(told["measured"] and math.isclose(told["seconds"], 3), f"only the run that was seen to pass counts: {told}")
+
+
 def files(check):
     check.says(["runs.csv", "--target", "0.21", "--report", "page.html", "--save", "models.json"], 0, "report: page.html", "model: models.json")
     page = Path(check.folder, "page.html").read_text()
@@ -129,7 +151,8 @@ def plans(check):
     told = json.loads(check.says(["runs.csv", "--plan", "--budget", "100", "--json"], 0).stdout)
     check.that(told["cost"] <= 100 and sum(r["cost"] for r in told["runs"]) <= 100 * 1.000001, "a plan keeps to its budget")
     check.that(all(r["command"] is None for r in told["runs"]), "how runs of other programs are made is not known")
-    check.says(["--plan"], 2, "--plan needs a --budget")
+    for words in (["--plan"], ["--plan", "--budget", "0"]):
+        check.says(words, 2, "--plan needs a --budget above 0")
     check.says(["runs.csv", "--data", "a.svm"], 2, "--data is for --plan")
     check.says(["runs.csv", "--budget", "5"], 2, "--budget is for --plan")
     # what is known well enough is not measured again, whatever the budget
@@ -305,6 +328,7 @@ def main():
         check = Check(folder)
         world(folder)
         answers(check)
+        late_runs(check)
         files(check)
         plans(check)
         bad_data(check)

@@ -28,7 +28,7 @@ CLOSING = {"v": int, "app": str, "name": str, "objective": str, "value": float, 
            "cpu_s": float, "units_per_s": float, "units": int, "clocks": int, "tasks": int, "tasks_redone": int,
            "moves": int, "max_pause_ms": float, "task_s": float, "blocked_s": float, "workers": int, "workers_lost": int,
            "checkpoints": int, "checkpoints_failed": int, "checkpoint_bytes": int, "executors": int, "staleness": list,
-           "model": (str, type(None))}
+           "model": (str, type(None)), "resumed": bool}
 STATUS = {"v": int, "value": float, "progress": float, "units": int, "clocks": int, "tasks": int, "tasks_redone": int,
           "moves": int, "max_pause_ms": float, "task_s": float, "blocked_s": float, "workers": int, "workers_lost": int,
           "checkpoints": int, "checkpoints_failed": int, "checkpoint_bytes": int,
@@ -339,6 +339,7 @@ def a_job_that_does_not_answer_is_silent_and_its_workers_wait(driver):
         one.send_signal(signal.SIGTERM)
         err = one.communicate(timeout=LIMIT_S)[1]
         check(one.returncode == 0 and err.endswith("left\n"), f"join: {one.returncode} {err!r}")
+        check(("has not answered yet" in err) == (one is late), f"waiting is told of: {err!r}")
     wait_for("one worker", lambda: up("long", 1))
 
 

@@ -262,6 +262,95 @@ static void a_run_that_begins_late_is_read(void **state)
     advise_runs_fini(&runs);
 }
 
+static void drop_first(struct advise_run *run, size_t n)
+{
+    run->count -= n;
+    memmove(run->points, run->points + n, run->count * sizeof *run->points);
+}
+
+/* The prediction of a loss from a run that begins at point `from` of the whole one, and from both:
+ * above its first loss it says at most so long, and nothing beside one that was seen to pass. */
+static void check_late(const struct advise_fit *late, const struct advise_fit *both,
+                       const struct advise_run *whole, size_t from, size_t at)
+{
+    struct advise_prediction p, q;
+    double loss = whole->points[at].loss;
+
+    advise_predict(late, 0, 1, loss, &p);
+    advise_predict(both, 0, 1, loss, &q);
+    assert_true(p.verdict == ADVISE_GOOD && q.verdict == ADVISE_GOOD);
+    assert_true(q.measured && isinf(q.at_most_s));
+    assert_true(fabs(q.seconds / whole->points[at].time_s - 1) < 1e-9 && q.steps == (double)at);
+    assert_true(p.low_s > 0 && p.low_s <= p.seconds && p.seconds <= p.high_s);
+    assert_true(p.measured == (at >= from) && isinf(p.at_most_s) == (at >= from));
+    if (at >= from) {
+        assert_true(fabs(p.seconds / whole->points[at].time_s - 1) < 1e-9);
+        return;
+    }
+    assert_true(p.at_most_s == whole->points[from].time_s && p.high_s == p.at_most_s);
+    assert_true(p.steps <= (double)from && p.low_s <= whole->points[at].time_s * (1 + 1e-9));
+}
+
+static void what_a_late_run_was_below_already_is_not_measured(void **state)
+{
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 29, "test");
+    for (int n = 0; n < property_count(15); n++) {
+        struct world w = world_draw(&rand);
+        struct advise_runs late, both;
+        size_t from = 2 + (size_t)base_rand_below(&rand, 40);
+        w.noise = 0;
+        advise_runs_init(&late, &base_alloc_libc);
+        world_run(&w, &late, 0, 1, 60, &rand);
+        if (n % 2 == 1)
+            world_run(&w, &late, 0, 4, 30, &rand);
+        explore(&w, &both, &rand);
+        struct advise_run *copy = advise_runs_find(&both, "a0", 1, 1, "late", NULL);
+        const struct advise_run *whole = &both.runs[0];
+        for (size_t i = from; i < whole->count; i++)
+            assert_int_equal(advise_runs_add(&both, copy, &whole->points[i], NULL), SHOAL_OK);
+        drop_first(&late.runs[0], from);
+        struct advise_fit *a = fit_of(&late), *b = fit_of(&both);
+        double before = 0;
+        for (size_t at = 1; at <= 60; at++) {
+            check_late(a, b, whole, from, at);
+            double steps = advise_steps(a, 0, 1, whole->points[at].loss);
+            assert_true(steps >= before - 1e-6);
+            before = steps;
+        }
+        advise_fit_free(a);
+        advise_fit_free(b);
+        advise_runs_fini(&late);
+        advise_runs_fini(&both);
+    }
+}
+
+/* A run on the same machines that ended too soon still says: not before. */
+static void late_runs_and_short_ones_enclose_the_time(void **state)
+{
+    struct base_rand rand;
+    struct advise_runs runs;
+    struct advise_prediction p;
+    struct world w = {.rate = {0.1, 0.1}, .own = {1, 1}};
+
+    (void)state;
+    base_rand_init(&rand, 31, "test");
+    advise_runs_init(&runs, &base_alloc_libc);
+    world_run(&w, &runs, 0, 1, 60, &rand);
+    struct advise_run *soon = advise_runs_find(&runs, "a0", 1, 1, "short", NULL);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(advise_runs_add(&runs, soon, &runs.runs[0].points[i], NULL), SHOAL_OK);
+    drop_first(&runs.runs[0], 30);
+    struct advise_fit *fit = fit_of(&runs);
+    advise_predict(fit, 0, 1, 0.2 + 0.5 * exp(-0.1 * 12), &p);
+    assert_true(!p.measured && p.at_least_s == 5 && p.at_most_s == 30);
+    assert_true(p.low_s == 5 && p.high_s == 30 && p.seconds > 5 && p.seconds < 30);
+    advise_fit_free(fit);
+    advise_runs_fini(&runs);
+}
+
 static void times_follow_ernest(void **state)
 {
     struct base_rand rand;
@@ -448,6 +537,8 @@ int main(void)
         cmocka_unit_test(no_curve_is_foretold_to_fall_faster_than_it_did),
         cmocka_unit_test(curves_above_the_first_loss_of_the_deepest_are_slower),
         cmocka_unit_test(a_run_that_begins_late_is_read),
+        cmocka_unit_test(what_a_late_run_was_below_already_is_not_measured),
+        cmocka_unit_test(late_runs_and_short_ones_enclose_the_time),
         cmocka_unit_test(times_follow_ernest),
         cmocka_unit_test(little_evidence_is_said_and_not_used),
         cmocka_unit_test(the_least_evidence_is_what_the_docs_say),

@@ -80,6 +80,7 @@ static void mistakes_are_told_with_their_place(void **state)
     refuses("{\"app\":\"mf\",\"workers\":2,\"curve\":[[1,1]]}", "not [iteration");
     refuses("{\"app\":\"mf\",\"workers\":2,\"curve\":[[1,1,1]]} x", "object 2");
     refuses("{\"error\":{\"code\":\"X\"}}", "failed");
+    refuses("{\"app\":\"mf\",\"workers\":2,\"curve\":[],\"error\":{\"code\":\"X\"}}", "no 'curve'");
 }
 
 static void five_equal_runs_count_as_one(void **state)
@@ -131,6 +132,30 @@ static void what_rises_or_is_no_number_diverged(void **state)
     assert_false(diverges("1 1.5"));                          /* too few to say */
 }
 
+static void runs_whose_losses_do_not_begin_at_their_start_are_late(void **state)
+{
+    static const bool LATE[] = {false, false, false, true, true, true, false};
+    struct advise_runs runs;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(read_text(HEAD "a,1,1,0,0,0,5\na,1,1,0,1,1,4\n"
+                                    "a,1,1,1,1,1,5\na,1,1,1,1.5,2,4\n"
+                                    /* each tenth iteration is judged */
+                                    "a,1,1,2,10,1,5\na,1,1,2,20,2,4\n"
+                                    "a,1,1,3,20,1,5\na,1,1,3,21,2,4\n"
+                                    /* times are known from the start, losses are not */
+                                    "a,1,1,4,0,0,\na,1,1,4,20,1,5\na,1,1,4,25,2,4\n"
+                                    "a,1,1,5,20,1,5\n"
+                                    "a,1,1,6,20,1,\na,1,1,6,21,2,\n",
+                               &runs, &err),
+                     SHOAL_OK);
+    assert_int_equal(runs.count, sizeof LATE / sizeof *LATE);
+    for (size_t i = 0; i < runs.count; i++)
+        assert_int_equal(runs.runs[i].late, LATE[i]);
+    advise_runs_fini(&runs);
+}
+
 static void json_of_a_training_run_is_read(void **state)
 {
     struct advise_runs runs;
@@ -141,10 +166,14 @@ static void json_of_a_training_run_is_read(void **state)
         read_text("{\"algorithm\":\"mf-als\",\"app\":\"mf\",\"name\":\"n\",\"machines\":4,"
                   "\"workers\":2,\"size\":7,\"curve\":[[1,0.5,3,9],[2,1,null,9],[4,2,1.5,9]]}\n"
                   "{\"app\":\"mf\",\"name\":\"n\",\"workers\":2,\"size\":null,\"curve\":[[1,1,1]]}"
-                  "{\"app\":\"mf\",\"name\":\"n\",\"workers\":2,\"curve\":[[1,1,2]]}",
+                  "{\"app\":\"mf\",\"name\":\"n\",\"workers\":2,\"curve\":[[1,1,2]]}"
+                  /* it ended, and its model could not be written */
+                  "{\"app\":\"mf\",\"name\":\"m\",\"workers\":2,\"curve\":[[1,1,2],[2,2,1]],"
+                  "\"error\":{\"code\":\"X\"}}",
                   &runs, &err),
         SHOAL_OK);
-    assert_int_equal(runs.count, 3);
+    assert_int_equal(runs.count, 4);
+    assert_int_equal(runs.runs[3].count, 2);
     assert_string_equal(runs.algorithms[0], "mf-als");
     assert_int_equal(runs.runs[0].machines, 4);
     assert_true(runs.runs[0].size == 7 && runs.runs[1].size == 1);
@@ -172,10 +201,15 @@ static void times_before_a_run_was_resumed_are_completed(void **state)
                   "{\"app\":\"a\",\"workers\":4,\"curve\":[[8,0,5],[10,0,4]]}"
                   "{\"app\":\"a\",\"workers\":5,\"curve\":[[999999999999998,0,5],[999999999999999,"
                   "1e15,4]]}"
-                  "{\"app\":\"a\",\"workers\":6,\"curve\":[[8,1,5]]}",
+                  "{\"app\":\"a\",\"workers\":6,\"curve\":[[8,1,5]]}"
+                  /* what a job says of itself counts: ever slower clocks, and one soon resumed */
+                  "{\"app\":\"a\",\"workers\":7,\"resumed\":false,\"curve\":[[28,1,5],[30,2,4]]}"
+                  "{\"app\":\"a\",\"workers\":8,\"resumed\":true,\"curve\":[[3,0.5,5],[5,1.5,4]]}"
+                  "{\"app\":\"a\",\"workers\":9,\"resumed\":true,\"curve\":[[3,0.5,5]]}",
                   &runs, &err),
         SHOAL_OK);
-    assert_int_equal(runs.resumed, 1);
+    assert_int_equal(runs.resumed, 2);
+    assert_true(runs.runs[6].points[0].time_s == 1 && runs.runs[7].points[0].time_s == 1.5);
     for (int k = 0; k < 3; k++)
         assert_true(runs.runs[0].points[k].time_s == 14 + k);
     assert_true(runs.runs[1].points[0].time_s == 1 && runs.runs[2].points[0].time_s == 4);
@@ -246,6 +280,7 @@ int main(void)
         cmocka_unit_test(mistakes_are_told_with_their_place),
         cmocka_unit_test(five_equal_runs_count_as_one),
         cmocka_unit_test(what_rises_or_is_no_number_diverged),
+        cmocka_unit_test(runs_whose_losses_do_not_begin_at_their_start_are_late),
         cmocka_unit_test(json_of_a_training_run_is_read),
         cmocka_unit_test(times_before_a_run_was_resumed_are_completed),
         cmocka_unit_test(how_training_ran_is_kept_where_it_can_be_given_again),

@@ -156,6 +156,12 @@ static void what_was_held_out_has_a_chart_of_its_own(void **state)
     assert_non_null(strstr(text, "<h2 id=\"h-held-out\">surprise&lt;u&gt;</h2>"));
     assert_non_null(strstr(text, "on data held out, over time"));
     assert_non_null(strstr(text, "over time, from 990 to 910"));
+    for (uint64_t n = 0; n < 3000; n++) { /* more than a trail keeps: all are counted */
+        train_trail_held_out(&trained.result.trail, 900);
+        report(9, 5);
+    }
+    text = strstr(page(), "<h2 id=\"h-held-out\"");
+    assert_true(text != NULL && strstr(text, "The table has 20 of 3,003 values") != NULL);
     judged.held_out = NULL;
     assert_null(strstr(page(), "h-held-out"));
 }

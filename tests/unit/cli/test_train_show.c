@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/err.h"
 #include "cli/columns.h"
 #include "cli/train_show.h"
 #include <math.h>
@@ -297,6 +298,23 @@ static void json_tells_runs_apart(void **state)
     free(text);
 }
 
+static void json_of_a_job_without_its_model_is_one_object(void **state)
+{
+    static const shoal_app APP = {.name = "odd", .objective = "loss", .units = "rows"};
+    struct cli_trained t = {.app = &APP, .name = "x", .result = {.seconds = 1}};
+    char *text;
+
+    (void)state;
+    base_err(&t.error, SHOAL_E_IO, "cannot write '\"'");
+    print_json(&t, &text);
+    assert_non_null(strstr(text, "\"model\":null,"));
+    assert_non_null(strstr(text, "\"curve\":[],\"error\":{\"code\":\"SHOAL_E_IO\",\"message\":"
+                                 "\"cannot write '\\\"'\",\"where\":\"\",\"hint\":\"\","));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    assert_string_equal(text + strlen(text) - 3, "}}\n");
+    free(text);
+}
+
 static void a_curve_has_one_point_a_clock_and_times_of_this_run(void **state)
 {
     static const shoal_app APP = {.name = "odd", .objective = "loss", .units = "rows"};
@@ -340,6 +358,7 @@ int main(void)
         cmocka_unit_test(staleness_is_a_mean_over_tasks),
         cmocka_unit_test(lines_of_the_application_are_printed_whole),
         cmocka_unit_test(json_tells_runs_apart),
+        cmocka_unit_test(json_of_a_job_without_its_model_is_one_object),
         cmocka_unit_test(a_curve_has_one_point_a_clock_and_times_of_this_run),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* Tests of src/sched/learn.c: what jobs report, and what is made of it. */
 #include "unit/sched/learn_world.h"
 
+#include "sched/learn_parts.h"
+
 /* ---- judging ---- */
 
 struct odd {
@@ -268,6 +270,68 @@ static void noise_of_a_fifth_is_averaged_away(void **state)
     }
 }
 
+/* ---- one number of GPUs ---- */
+
+/* What is measured inside a node and across: so many numbers of GPUs, the first `least`. */
+static uint32_t draw_samples(struct base_rand *r, const uint32_t numbers[2],
+                             const uint32_t least[2], struct shoal_goodput_sample *out)
+{
+    uint32_t count = 0;
+
+    out[count++] = (struct shoal_goodput_sample){1, 1, 32, 1, 1};
+    for (uint32_t across = 0; across < 2; across++)
+        for (uint32_t n = 0; n < numbers[across]; n++)
+            for (uint32_t again = 1 + (uint32_t)base_rand_below(r, 3); again > 0; again--)
+                out[count++] = (struct shoal_goodput_sample){1 + across, least[across] + n,
+                                                             (double)(16 * again), 1, 1};
+    return count;
+}
+
+static void what_was_measured_takes_as_long_however_it_is_divided(void **state)
+{
+    struct base_rand r;
+
+    (void)state;
+    base_rand_init(&r, 1, "divide");
+    for (int c = 0; c < property_count(500); c++) {
+        struct shoal_goodput_sample samples[40];
+        struct shoal_goodput_speed was = {0.05, 0.002, 0, 0, 0, 0, base_rand_range(&r, 1, 10)};
+        uint32_t numbers[2], least[2];
+        for (int way = 0; way < 2; way++) {
+            numbers[way] = (uint32_t)base_rand_below(&r, 4);
+            least[way] = 2 + (uint32_t)base_rand_below(&r, 7);
+        }
+        was.local_s = exp(base_rand_range(&r, log(1e-8), 3));
+        was.local_each_s = was.local_s * base_rand_range(&r, 0, 1);
+        was.node_s = 1.1 * was.local_s, was.node_each_s = 1.1 * was.local_each_s;
+        if (numbers[1] > 0) { /* else it is made of what is inside */
+            was.node_s = exp(base_rand_range(&r, log(1e-8), 3));
+            was.node_each_s = was.node_s * base_rand_range(&r, 0, 1);
+        }
+        uint32_t count = draw_samples(&r, numbers, least, samples);
+        struct shoal_goodput_speed now = was;
+        learn_divide(samples, count, &now);
+        for (uint32_t i = 0; i < count; i++) {
+            const struct shoal_goodput_sample *s = &samples[i];
+            double a = shoal_goodput_step_s(&was, s->machines, s->replicas, s->local, 1);
+            double b = shoal_goodput_step_s(&now, s->machines, s->replicas, s->local, 1);
+            assert_true(fabs(a - b) <= 1e-12 * a);
+        }
+        bool inside = numbers[0] == 1 && least[0] > 2, across = numbers[1] == 1 && least[1] > 2;
+        if (inside)
+            assert_true(now.local_each_s == LEARN_EACH * now.local_s);
+        else
+            assert_true(now.local_s == was.local_s && now.local_each_s == was.local_each_s);
+        if (across)
+            assert_true(now.node_each_s == LEARN_EACH * now.node_s);
+        else if (inside && numbers[1] == 0)
+            assert_true(fabs(now.node_s / now.local_s - 1.1) < 1e-12 &&
+                        fabs(now.node_each_s / now.local_each_s - 1.1) < 1e-12);
+        else
+            assert_true(now.node_s == was.node_s && now.node_each_s == was.node_each_s);
+    }
+}
+
 /* ---- anything at all ---- */
 
 static double any_double(struct base_rand *r)
@@ -454,6 +518,7 @@ int main(void)
         CASE(a_key_is_worth_the_mean_of_its_reports),
         CASE(one_wild_report_moves_a_key_no_more_than_half_or_double_would),
         CASE(noise_of_a_fifth_is_averaged_away),
+        CASE(what_was_measured_takes_as_long_however_it_is_divided),
         CASE(any_reports_leave_what_is_known_finite_and_at_most_linear),
         CASE(equal_reports_give_equal_knowledge),
         CASE(a_job_whose_reports_are_all_refused_has_what_it_asked_for),

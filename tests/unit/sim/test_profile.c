@@ -180,7 +180,7 @@ static void refuses(const char *file, const char *text, shoal_status status, con
 static void bad_files_are_refused_with_line_and_column(void **state)
 {
     (void)state;
-    refuses("placements.csv", "", SHOAL_E_FORMAT, "placements.csv");
+    refuses("placements.csv", "", SHOAL_E_FORMAT, "placements.csv': it is empty");
     refuses("placements.csv", "placement,local_bsz,step_time,sync_time\n", SHOAL_E_FORMAT,
             "expected rows");
     refuses("placements.csv", "placement,local_bsz,step_time\n1,32,1\n", SHOAL_E_FORMAT,

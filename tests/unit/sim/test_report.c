@@ -521,7 +521,7 @@ static void rejected_jobs_make_a_page(void **state)
         r->segment_count = 0;
         r->series.count = 0;
     }
-    assert_plain_page(&s, 2, "5 of the jobs can never run on this cluster");
+    assert_plain_page(&s, 2, "5 of the jobs cannot run on this cluster as asked");
     sample_free(&s);
 }
 

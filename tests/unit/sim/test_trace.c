@@ -409,6 +409,10 @@ static void a_header_of_no_format_is_shown_our_columns(void **state)
     world_refuses_text("id,start,gpus,runtime\n1,2,3,4\n", "a known format",
                        "name,submit_s,gpus and duration_s");
     world_refuses_text("1,2,3,4\n", "a known format", "--format");
+    world_refuses_text("name;submit_s;gpus;duration_s\na;0;1;5\n", "a known format",
+                       "commas, not semicolons");
+    world_refuses_text("name\tsubmit_s\tgpus\tduration_s\na\t0\t1\t5\n", "a known format",
+                       "commas, not tabs");
     world_refuses_text(
         "name,submit_s,gpus,length\na,0,1,5\n", "unknown column 'length'",
         "known are name, submit_s, gpus, duration_s, model, steps, batch, group, weight, "

@@ -39,6 +39,7 @@ static void what_is_held_out_goes_with_the_next_value(void **state)
     train_trail_value(&trail, 3, 3, 0, 3);
     assert_true(isnan(trail.value[0].held_out) && trail.value[1].held_out == 80 &&
                 isnan(trail.value[2].held_out));
+    assert_int_equal(trail.held_seen, 1);
 }
 
 static void only_changes_of_the_crew_are_kept(void **state)
