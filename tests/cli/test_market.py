@@ -114,6 +114,17 @@ def check_speeds(folder, problems):
         problems.append("fleet: a job of model b ran on a kind it has no speed for")
 
 
+def check_short(folder, problems):
+    """A job that is shorter than its start-up is done; one that waits for a price that never comes says that it waited."""
+    for words in (("--work", "2m", "--deadline", "none"), ("--work", "1h", "--startup", "1h", "--deadline", "4d")):
+        costs = {s["strategy"]: s for s in answer(folder, "prices.csv", "--kinds", "small", *words)["strategies"]}
+        if costs["shoal"]["finished"] != 1 or costs["shoal"]["usd"] > 1.1 * costs["static"]["usd"]:
+            problems.append(f"{' '.join(words)}: {costs}")
+    out = market(folder, "prices.csv", "--kinds", "small", "--work", "2h", "--deadline", "none", "--strategy", "shoal:price=1e-9")
+    if " does not finish: it waits until prices end and holds nothing\n" not in out.stdout:
+        problems.append(f"a price that nothing has: {out.stdout}{out.stderr}")
+
+
 def check_budget(folder, problems):
     said = answer(folder, "prices.csv", "--kinds", "small", "--work", "10d", "--budget", "20", "--strategy", "static")
     s = said["strategies"][0]
@@ -490,8 +501,8 @@ def main():
         made = shoal(folder, "gen", "prices", "--days", "90", "-o", "prices.csv")
         if made.returncode != 0:
             sys.exit(f"gen prices failed: {made.stderr}")
-        for check in (check_numbers, check_constant, check_speeds, check_budget, check_strategies, check_terminal, check_page, check_odd,
-                      check_refused, check_promises, check_document, check_sim,
+        for check in (check_numbers, check_constant, check_speeds, check_short, check_budget, check_strategies, check_terminal, check_page,
+                      check_odd, check_refused, check_promises, check_document, check_sim,
                       check_interrupted):
             check(folder, problems)
     for problem in problems:

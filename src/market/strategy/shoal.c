@@ -14,8 +14,13 @@
  * where left is how long it will stay up: what has been up long stays up long (strategy_age.c),
  * and some offers are interrupted more often than others. Going there (checkpoint, start-up,
  * transfer, egress) is spread over the time the difference lasts: a share of left, for half of all
- * stays are far shorter than the mean, and not longer than prices keep their order. The held offer
- * pays no going. The largest gain wins.
+ * stays are far shorter than the mean, and not longer than prices keep their order, nor than the
+ * work that is left. The held offer pays no going. The largest gain wins.
+ *
+ * The job that holds nothing must go somewhere in the end, so that the last start-up is no reason
+ * against going now: the least that going costs is counted as if there were work without end, by
+ * the gain and by the record alike, and only what a place costs beyond that is spread over the work
+ * left. Otherwise a job that is shorter than its start-up would never begin.
  *
  * Holding nothing gains nothing, but the job that holds nothing may wait: what is down may come
  * back, and where that would be preferred to the best that is up (the checkpoint's own zone, which
@@ -39,6 +44,10 @@ enum { BINS = 400, RUNGS_MAX = 8, SPEEDS_MAX = 64 };
 #define TABLE_S        3600.0
 #define LEAST_MEMORY_S (12 * 3600.0) /* of jobs however short */
 #define PRIOR_ENDS     3.0 /* interruptions of an average offer that every offer is born with */
+/* However often an offer is interrupted, interruptions are counted as half of the time there at
+ * most, and going there as a quarter: so that every offer has a price at which it is gone to. */
+#define LOST_MOST 0.5
+#define GO_MOST   0.25
 
 struct knobs {
     double memory_s, horizon_s, wait_s, reserve, trust, patience, band, keep_s, price_usd;
@@ -100,6 +109,7 @@ struct note {
     double speed[BINS]; /* weighted: more speed to be had from this price of a step on */
     /* what was to be had at the last look: so much more speed from this bin on */
     double rung_speed[RUNGS_MAX];
+    double least_usd; /* the cheapest step of them, with all it costs */
     uint32_t rung_bin[RUNGS_MAX], rungs;
     double table_s;                /* when the tables were made */
     double up_left_s[MARKET_AGES]; /* by age: how long it will stay up */
@@ -161,16 +171,30 @@ static double loss_of(const struct market_view *v, double risk, double value)
     const struct market_costs *c = v->costs;
     double lost_s = c->notice_s >= c->checkpoint_s ? c->checkpoint_s : c->checkpoint_every_s / 2;
 
-    return risk * value * (c->startup_s + lost_s);
+    return value * fmin(LOST_MOST, risk * (c->startup_s + lost_s));
 }
 
-/* How long an advantage of an offer is taken to last: not beyond the work itself. */
+/* A move at its slowest: checkpoint, start-up and transfer. */
+static double slow_move_s(const struct market_view *v)
+{
+    const struct market_costs *c = v->costs;
+    double slowest = fmin(c->zone_gb_s, fmin(c->region_gb_s, c->cloud_gb_s));
+
+    return c->startup_s + c->checkpoint_s + v->job->checkpoint_gb / slowest;
+}
+
+/* How long an advantage of an offer is taken to last, if there is work for so long. */
+static double stays_s(const struct knobs *k, const struct market_view *v, double risk)
+{
+    return fmax(slow_move_s(v) / GO_MOST,
+                1 / ((k->ages ? risk / k->trust : risk) + 1 / k->horizon_s));
+}
+
+/* The same, not beyond the work itself. */
 static double lasts_s(const struct knobs *k, const struct market_view *v, uint32_t offer,
                       double risk)
 {
-    double left_s = 1 + (v->job->work - v->steps) / speed_of(v, offer);
-
-    return fmin(left_s, 1 / ((k->ages ? risk / k->trust : risk) + 1 / k->horizon_s));
+    return fmin(1 + (v->job->work - v->steps) / speed_of(v, offer), stays_s(k, v, risk));
 }
 
 /* --- the price of a step --- */
@@ -183,14 +207,14 @@ static uint32_t bin_of(const struct note *note, double usd_step)
 }
 
 /* What a second there costs, with interruptions and with going there, most often from another
- * region: at that price the job would begin there. */
+ * region: at that price the job would begin there (least_go_usd), however little is left. */
 static double full_usd_s(const struct knobs *k, const struct market_view *v,
                          const struct note *note, uint32_t offer)
 {
     double value = note->step_usd * speed_of(v, offer), risk = risk_now(k, v, note, offer);
     double go = value * v->costs->startup_s + v->job->checkpoint_gb * v->costs->region_usd_gb;
 
-    return usd_s(v, offer) + loss_of(v, risk, value) + go / lasts_s(k, v, offer, risk);
+    return usd_s(v, offer) + loss_of(v, risk, value) + go / stays_s(k, v, risk);
 }
 
 /* What a second costs at one speed, where that is cheapest now. */
@@ -252,12 +276,15 @@ static void look(const struct knobs *k, const struct market_view *v, struct note
     uint32_t count = list_paces(k, v, note, paces);
     double from = 0;
 
+    note->least_usd = 0;
     for (note->rungs = 0; note->rungs < RUNGS_MAX; note->rungs++) {
         double at = 0;
         const struct pace *rung = next_rung(paces, count, last, &at);
         if (rung == NULL)
             return;
         from = fmax(from, at);
+        if (note->rungs == 0)
+            note->least_usd = from;
         if (!note->begun) {
             note->begun = true;
             note->base_usd = from > 0 ? from : 1;
@@ -325,16 +352,14 @@ static double price_for(const struct note *note, double want)
  * away. */
 static double plan_s(const struct knobs *k, const struct market_view *v)
 {
-    const struct market_costs *c = v->costs;
-    double slowest = fmin(c->zone_gb_s, fmin(c->region_gb_s, c->cloud_gb_s));
-    double move_s = c->startup_s + c->checkpoint_s + v->job->checkpoint_gb / slowest;
     double from_s = fmax(v->now_s, v->job->start_s);
 
-    return (v->job->deadline_s - from_s - 3 * move_s - k->keep_s) * (1 - k->reserve);
+    return (v->job->deadline_s - from_s - 3 * slow_move_s(v) - k->keep_s) * (1 - k->reserve);
 }
 
-/* A price of a step, but not more than half as much again as the dearest step that is sold now. */
-static double at_most_dearest(const struct market_view *v, double usd_step)
+/* A price of a step, but not more than half as much again as the dearest step that is sold now,
+ * unless all that can be had costs more by interruptions and by going there. */
+static double at_most_dearest(const struct market_view *v, const struct note *note, double usd_step)
 {
     double scale = 1.5 * v->job->instances / 3600, dearest = 0;
 
@@ -343,7 +368,7 @@ static double at_most_dearest(const struct market_view *v, double usd_step)
         if (usd > dearest) /* not where it is not sold: NAN */
             dearest = usd;
     }
-    return fmin(usd_step, dearest * scale);
+    return fmin(usd_step, fmax(dearest * scale, note->least_usd * exp(BIN_STEP)));
 }
 
 /* US dollars a step: what the job should pay at most now. */
@@ -352,7 +377,7 @@ static double lambda(const struct knobs *k, const struct market_view *v, struct 
     double left = v->job->work - v->steps;
 
     if (note->seconds <= 0)
-        return at_most_dearest(v, INFINITY);
+        return at_most_dearest(v, note, INFINITY);
     double want = (1 - k->patience) * note->cheap / note->seconds;
     if (v->job->deadline_s < INFINITY)
         want = left / fmax(1, plan_s(k, v));
@@ -360,7 +385,7 @@ static double lambda(const struct knobs *k, const struct market_view *v, struct 
         want *= 1 + k->band;
     double learnt = price_for(note, want);
     note->late = learnt == INFINITY; /* all that was ever to be had would not do */
-    return at_most_dearest(v, k->price_usd > 0 && !note->late ? k->price_usd : learnt);
+    return at_most_dearest(v, note, k->price_usd > 0 && !note->late ? k->price_usd : learnt);
 }
 
 /* --- where to --- */
@@ -378,6 +403,34 @@ static double go_usd(const struct market_view *v, const struct note *note, uint3
     return note->step_usd * speed_of(v, offer) *
                market_move_s(v->prices, v->job, v->costs, v->checkpoint, offer) +
            market_move_usd(v->prices, v->job, v->costs, v->checkpoint, offer);
+}
+
+/* What every way of going on costs: of all that is worth going to when there is work without end,
+ * the least that going there costs. The job that holds nothing pays it sooner or later, so that it
+ * is no reason against going now, however little work is left. 0: nothing is worth it. */
+static double least_go_usd(const struct knobs *k, const struct market_view *v,
+                           const struct note *note)
+{
+    double least = INFINITY;
+
+    for (size_t i = 0; i < v->candidate_count; i++) {
+        uint32_t o = v->candidates[i];
+        if (!had(v, o) || usd_s(v, o) > note->step_usd * v->speed[i])
+            continue;
+        double risk = risk_now(k, v, note, o), go = go_usd(v, note, o);
+        if (go < least && gain_of(v, note, o, risk) * stays_s(k, v, risk) > go)
+            least = go;
+    }
+    return least < INFINITY ? least : 0;
+}
+
+/* US dollars a second that going there costs: what cannot be spared (`least`) as for work without
+ * end, the rest over the work that is left. */
+static double go_usd_s(const struct knobs *k, const struct market_view *v, const struct note *note,
+                       uint32_t offer, double risk, double least)
+{
+    return least / stays_s(k, v, risk) +
+           (go_usd(v, note, offer) - least) / lasts_s(k, v, offer, risk);
 }
 
 /* Returns a second of what has been down for so long, when it is waited for as long as is best: the
@@ -442,10 +495,12 @@ static void score(const void *knobs, void *memory, const struct market_view *v, 
     const struct knobs *k = knobs;
     struct note *note = memory;
     size_t best = v->candidate_count;
-    double leave_usd = 0, held_value = 0;
+    double leave_usd = 0, held_value = 0, least = 0;
 
     *idle = 0;
     watch(knobs, memory, v);
+    if (v->held == MARKET_NONE)
+        least = least_go_usd(k, v, note);
     if (v->held != MARKET_NONE)
         held_value = note->step_usd * speed_of(v, v->held);
     if (v->held != MARKET_NONE && v->checkpoint == v->held) /* it runs: there is work to save */
@@ -462,7 +517,7 @@ static void score(const void *knobs, void *memory, const struct market_view *v, 
             continue; /* holding nothing is better, before risks and going are counted */
         double risk = risk_now(k, v, note, o), gain = gain_of(v, note, o, risk);
         if (o != v->held)
-            gain -= (leave_usd + go_usd(v, note, o)) / lasts_s(k, v, o, risk);
+            gain -= leave_usd / lasts_s(k, v, o, risk) + go_usd_s(k, v, note, o, risk, least);
         out[i] = -gain;
         if (best == v->candidate_count || out[i] < out[best])
             best = i;

@@ -267,12 +267,12 @@ static void shoal_waits_out_what_is_dear_when_there_is_time(void **state)
     market_result_fini(&r);
 }
 
-/* Dear for days, cheap for the two hours after the start, and dear again: a job of an hour that has
- * a day takes what is cheap when it has seen what it was before. When the history begins with the
- * job it cannot know, and waits whether it gets cheaper still. */
+/* Cheap for days, dear for the hours after the start, and cheap again: a job of an hour that has
+ * a day waits when it has seen what it was before. When the history begins with the job it cannot
+ * know, and takes what there is. */
 static void shoal_learns_from_prices_before_the_start(void **state)
 {
-    const struct market_point points[] = {{0, 2}, {200000, 1}, {207200, 2}};
+    const struct market_point points[] = {{0, 1}, {199000, 2}, {215000, 1}};
     double usd[2];
 
     (void)state;
@@ -421,6 +421,63 @@ static void shoal_finishes_without_a_deadline_too(void **state)
     market_result_fini(&r);
 }
 
+/* On a price that never changes nothing is gained by waiting: a job that takes less time than its
+ * start-up goes there, too, whether or not it has a deadline. */
+static void shoal_does_a_job_that_is_shorter_than_its_start_up(void **state)
+{
+    const double works[] = {10, 120, 3600, 7200}, startups[] = {180, 3600, 10800};
+
+    (void)state;
+    for (size_t n = 0; n < BASE_COUNT(works) * BASE_COUNT(startups) * 4; n++) {
+        plain(2, n % 4 < 2 ? 5 : NAN); /* with an offer on demand, and with spot alone */
+        set_points(0, (struct market_point[]){{0, 1}}, 1);
+        set_points(1, (struct market_point[]){{0, 1.2}}, 1);
+        world.jobs[0].start_s = n % 3 == 0 ? 0 : 20000; /* seen before, or not */
+        world.jobs[0].work = works[n / 4 % BASE_COUNT(works)];
+        world.jobs[0].deadline_s = n % 2 == 0 ? INFINITY : world.jobs[0].start_s + 4 * 86400.0;
+        world.costs.startup_s = startups[n / 4 / BASE_COUNT(works)];
+        struct market_result r = replay(&world, "shoal", 900);
+        struct market_result keeps = replay(&world, "static", 900);
+        assert_int_equal(r.unfinished + r.missed + keeps.unfinished + keeps.missed, 0);
+        assert_true(r.usd <= 1.1 * keeps.usd);
+        market_result_fini(&keeps);
+        market_result_fini(&r);
+    }
+}
+
+/* Offers that come and go at prices of their own that do not change: there is always a reason to
+ * go on. Works and start-ups from seconds to hours, stays as long as start-ups. */
+static void shoal_finishes_without_a_deadline_when_static_does(void **state)
+{
+    struct base_rand rand;
+    int finished = 0;
+
+    (void)state;
+    base_rand_init(&rand, 7, "strategy");
+    for (int n = 0; n < property_count(150); n++) {
+        small_world(&world, &rand, &(struct small_shape){4, (size_t)n % 2, 40, 4e6, 8000, 0.4});
+        for (uint32_t o = 0; o < world.prices.offer_count; o++) {
+            double usd = base_rand_range(&rand, 1, 3);
+            for (size_t i = 0; i < world.offers[o].count; i++) {
+                struct market_point *p = &world.points[world.offers[o].first + i];
+                if (!isnan(p->usd_h) || i + 1 == world.offers[o].count) /* up in the end */
+                    p->usd_h = usd;
+            }
+        }
+        world.jobs[0].work = exp(base_rand_range(&rand, 1, 10));
+        world.costs.startup_s = exp(base_rand_range(&rand, 1, 9.5));
+        struct market_result keeps = replay(&world, "static", 900);
+        if (keeps.unfinished == 0) {
+            struct market_result r = replay(&world, "shoal", 900);
+            assert_int_equal(r.unfinished, 0);
+            market_result_fini(&r);
+            finished++;
+        }
+        market_result_fini(&keeps);
+    }
+    assert_true(finished > 100);
+}
+
 /* --- ages --- */
 
 static void the_time_left_of_what_ends_at_one_rate_is_that_rate_s(void **state)
@@ -525,6 +582,8 @@ int main(void)
         cmocka_unit_test(shoal_moves_for_a_lasting_difference_and_not_for_a_small_one),
         cmocka_unit_test(shoal_waits_for_what_has_just_gone_and_not_for_what_stays_away),
         cmocka_unit_test(shoal_finishes_without_a_deadline_too),
+        cmocka_unit_test(shoal_does_a_job_that_is_shorter_than_its_start_up),
+        cmocka_unit_test(shoal_finishes_without_a_deadline_when_static_does),
         cmocka_unit_test(the_time_left_of_what_ends_at_one_rate_is_that_rate_s),
         cmocka_unit_test(what_has_lasted_longer_lasts_longer_when_nothing_is_known),
         cmocka_unit_test(every_age_is_in_its_bin_from_whichever_bin_it_is_looked_for),
