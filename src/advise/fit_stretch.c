@@ -95,14 +95,9 @@ static double tail_at(const struct advise_tail *t, double u)
     return y;
 }
 
-/* Where the tail, followed back from the first point of the deepest curve, was at `loss`. */
-static double before(const struct advise_model *m, const struct advise_tail *t, double loss)
+/* Where between lo, which is above it, and hi the tail falls to `want`. */
+static double tail_falls_to(const struct advise_tail *t, double want, double lo, double hi)
 {
-    double hi = m->deep.iteration[0], lo = FIRST_SHARE * hi;
-    double want = log(loss - t->best) - log(m->deep.loss[0] - t->best) + tail_at(t, hi);
-
-    if (!(tail_at(t, lo) > want))
-        return lo;
     for (int k = 0; k < 60; k++) {
         double mid = 0.5 * (lo + hi);
         if (tail_at(t, mid) > want)
@@ -111,6 +106,17 @@ static double before(const struct advise_model *m, const struct advise_tail *t, 
             hi = mid;
     }
     return hi;
+}
+
+/* Where the tail, followed back from the first point of the deepest curve, was at `loss`. */
+static double before(const struct advise_model *m, const struct advise_tail *t, double loss)
+{
+    double hi = m->deep.iteration[0], lo = FIRST_SHARE * hi;
+    double want = log(loss - t->best) - log(m->deep.loss[0] - t->best) + tail_at(t, hi);
+
+    if (!(tail_at(t, lo) > want))
+        return lo;
+    return tail_falls_to(t, want, lo, hi);
 }
 
 /* The same of the deepest curve: a line from the start is no shape for all that a late one hides. */
@@ -294,14 +300,7 @@ static double beyond(const struct advise_model *m, const struct advise_tail *t, 
         if (hi > BEYOND * end)
             return (double)INFINITY;
     }
-    for (int k = 0; k < 60; k++) {
-        double mid = 0.5 * (lo + hi);
-        if (tail_at(t, mid) > want)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return hi;
+    return tail_falls_to(t, want, lo, hi);
 }
 
 /* ---- all of it ---- */
