@@ -32,8 +32,8 @@ bench: all ## measure, and write bench/RESULTS.md
 
 install: ## install under PREFIX (default /usr/local), below DESTDIR if given
 	@tools/install-deps build
-	@tools/build release all
-	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+	@tools/build dev shoal_command shoal_shared generated
+	@DESTDIR="$(DESTDIR)" cmake --install build/dev --prefix "$(PREFIX)" --strip
 
 deb: ## Debian packages in build/deb
 	@tools/install-deps deb

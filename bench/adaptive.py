@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tarfile
 
-from measure import QUICK, data_dir, emit, load, wanted
+from measure import QUICK, data_dir, emit, jobs_shape, load, wanted
 
 T4 = "16x4:t4"
 MIXED = ((6, 4, "t4"), (3, 8, "rtx"), (2, 8, "a100"))
@@ -68,6 +68,11 @@ class Cases:
         return sim(self.shoal, trace, policies, "--cluster", mixed(times), "--profiles", self.work / "sia" / "traces")
 
 
+def shape(rows, cluster):
+    """Of workloads with equally many jobs each."""
+    return jobs_shape(rows[0]["jobs"], cluster) + (f", {len(rows)} workloads" if len(rows) > 1 else "")
+
+
 def hours_row(results, bench, what, rows, bound_h, **more):
     hours = mean(rows, "avg_jct_s") / HOUR
     emit(results, bench=bench, what=what, ours=round(hours, 4), unit="h", bound=f"at most {bound_h} h", holds=hours <= bound_h,
@@ -78,7 +83,7 @@ def pollux_rows(results, cases):
     for rate in ("0.5", "1.0", "1.5", "2.0"):
         rows, authors = cases.pollux("pollux", rate), cases.authors(rate)
         ours, theirs = mean(rows, "avg_jct_s") / HOUR, sum(authors) / len(authors) / HOUR
-        emit(results, bench="sim-adaptive", what=f"pollux, load {rate}", ours=round(ours, 4), unit="h", against="the authors",
+        emit(results, bench="sim-adaptive", what=f"pollux, load {rate}", data=shape(rows, T4), ours=round(ours, 4), unit="h", against="the authors",
              peer=round(theirs, 4), ratio=round(ours / theirs, 4), bound="at most 1.03", holds=ours <= 1.03 * theirs, n=len(rows),
              by_workload=" ".join(f"{row['avg_jct_s'] / peer:.3f}" for row, peer in zip(rows, authors)))
 
@@ -86,24 +91,25 @@ def pollux_rows(results, cases):
 def shoal_on_pollux(results, cases):
     rows, authors = cases.pollux("shoal"), cases.authors("1.0")
     hours_row(results, "sim-adaptive", "shoal, Pollux's workloads, load 1.0", rows, 0.65,
-              authors_h=round(sum(authors) / len(authors) / HOUR, 4), worst_rho=round(max(row["worst_rho"] for row in rows), 3))
+              data=shape(rows, T4), authors_h=round(sum(authors) / len(authors) / HOUR, 4), worst_rho=round(max(row["worst_rho"] for row in rows), 3))
     p99 = mean(rows, "p99_jct_s") / HOUR
-    emit(results, bench="sim-adaptive", what="shoal, Pollux's workloads, 99th percentile", ours=round(p99, 3), unit="h",
+    emit(results, bench="sim-adaptive", what="shoal, Pollux's workloads, 99th percentile", data=shape(rows, T4), ours=round(p99, 3), unit="h",
          bound="at most 11 h", holds=p99 <= 11, n=len(rows))
 
 
 def shoal_on_sia(results, cases):
     for family, bound in (("philly", 0.5), ("saturn", 0.6)):
         rows = cases.sia("shoal", family)
-        hours_row(results, "sim-adaptive", f"shoal, Sia's {family}", rows, bound)
+        hours_row(results, "sim-adaptive", f"shoal, Sia's {family}", rows, bound, data=shape(rows, mixed(1)))
         worst = max(rows, key=lambda row: row["worst_rho"])
-        emit(results, bench="sim-adaptive", what=f"shoal, Sia's {family}, worst rho", ours=round(worst["worst_rho"], 3), unit="",
+        emit(results, bench="sim-adaptive", what=f"shoal, Sia's {family}, worst rho", data=shape(rows, mixed(1)), ours=round(worst["worst_rho"], 3), unit="",
              bound="at most 1.1", holds=worst["worst_rho"] <= 1.1, n=len(rows), job=worst["worst_rho_job"],
              unfair=round(mean(rows, "unfair_share"), 4))
     first = cases.work / "first-40.csv"
     lines = (cases.work / "sia" / "workloads" / "philly" / "workload-1.csv").read_text().splitlines(keepends=True)
     first.write_text("".join(lines[:41]))
-    hours_row(results, "sim-adaptive", "shoal, first 40 jobs of Sia's philly-1", cases.sia_trace(first, ["shoal"], 1), 0.459)
+    rows = cases.sia_trace(first, ["shoal"], 1)
+    hours_row(results, "sim-adaptive", "shoal, first 40 jobs of Sia's philly-1", rows, 0.459, data=shape(rows, mixed(1)))
 
 
 def adaptive(shoal, work, results):
@@ -159,7 +165,7 @@ def decide(shoal, work, results):
         gpus = sum(nodes * times * each for nodes, each, _ in MIXED)
         bound = {2048: 10, 30720: 50}.get(gpus)
         more = dict(bound=f"at most {bound} ms", holds=row["decision_ms_p50"] <= bound) if bound else {}
-        emit(results, bench="sim-decide", what=f"shoal, {gpus:,} GPUs", ours=round(row["decision_ms_p50"], 3), unit="ms",
+        emit(results, bench="sim-decide", what=f"shoal, {gpus:,} GPUs", data=f"{row['jobs']:,} jobs x {gpus:,} GPUs", ours=round(row["decision_ms_p50"], 3), unit="ms",
              p99_ms=round(row["decision_ms_p99"], 3), jobs=row["jobs"], rounds=row["rounds"],
              load=load(), **more)
     rows = {}

@@ -260,6 +260,15 @@ def holds(case, row):
     return low * (1 - 1e-6) <= true <= high * (1 + 1e-6)
 
 
+def judge_first(shoal, work, case, first):
+    """The answer after the first runs alone, by whether it says that evidence is enough for a choice."""
+    told = ask(shoal, write_runs(work / "first.csv", Search(case).points()), case)
+    for question in ("fastest", "cheapest"):
+        if told.get(question):
+            ratio = case.value(pair_of(told[question]), question) / case.best(question)
+            first.setdefault(told[f"{question}_evidence"], []).append(ratio <= NEAR)
+
+
 def judge(shoal, work, case, scores, peers):
     explored, told = explore(shoal, work, case)
     chosen = {question: pair_of(told.get(question)) for question in ("fastest", "cheapest")}
@@ -344,7 +353,7 @@ def change(shoal, work, results):
 def advise(shoal, work, results):
     if wanted("a change on the way"):
         change(shoal, work, results)
-    scores, peers = {}, {}
+    scores, peers, first = {}, {}, {}
     for name, found in problems(shoal):
         for what, algorithms in SETS[found["app"]].items():
             group = "fresh: " if name in truth.FRESH else ""
@@ -354,6 +363,10 @@ def advise(shoal, work, results):
             for case in cases_of(name, found, algorithms):
                 if wanted(case.name):
                     judge(shoal, work, case, ours, beside)
+                    judge_first(shoal, work, case, first)
+    for evidence, near in sorted(first.items()):
+        emit(results, bench="advise", what=f"after the first runs, evidence {evidence}: share of best predictions within 5 % of the best",
+             ours=share(near), unit="", choices=len(near))
     for what, ours in sorted(scores.items()):
         if ours.ratios:
             tell(results, what, ours, peers.get(what, {}))

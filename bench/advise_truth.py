@@ -50,12 +50,12 @@ LOGREG = {"a9a": ("a9a", "cost=1"), "a9a-steep": ("a9a", "cost=10 rate=0.01"), "
           "mushrooms": ("mushrooms", "cost=1"), "tall": ("tall", "cost=3"), "tall-steep": ("tall", "cost=30 rate=0.01"),
           "square": ("square", "cost=30"), "wide": ("wide", "cost=30"), "w8a-steep": ("w8a", "cost=10"),
           "mushrooms-flat": ("mushrooms", "cost=0.1"), "dense": ("dense", "cost=1 rate=0.03")}
-FACTORS = {"mf-movielens": ("movielens", "rank=16 rate=0.1"), "mf-stars": ("stars", "rank=32 rate=0.1"),
-           "mf-shops": ("shops", "rank=32 rate=0.1"), "mf-clicks": ("clicks", "rank=24 rate=0.1")}
+FACTORS = {"mf-movielens": ("movielens", "rank=16 rate=0.1 l2=0.05"), "mf-stars": ("stars", "rank=32 rate=0.1 l2=0.05"),
+           "mf-shops": ("shops", "rank=32 rate=0.1 l2=0.05"), "mf-clicks": ("clicks", "rank=24 rate=0.1 l2=0.05")}
 # made up when the method was done, and measured once: nothing was chosen by what they show, nor may it be
 FRESH = {"ads": ("ads", "cost=2"), "thick": ("thick", "cost=5"), "long": ("long", "cost=0.5"), "broad": ("broad", "cost=10"),
-         "a9a-test": ("a9a.t", "cost=3"), "news": ("news20", "cost=10"), "mf-films": ("films", "rank=16 rate=0.1"),
-         "mf-songs": ("songs", "rank=24 rate=0.1"), "mf-books": ("books", "rank=40 rate=0.1")}
+         "a9a-test": ("a9a.t", "cost=3"), "news": ("news20", "cost=10"), "mf-films": ("films", "rank=16 rate=0.1 l2=0.05"),
+         "mf-songs": ("songs", "rank=24 rate=0.1 l2=0.05"), "mf-books": ("books", "rank=40 rate=0.1 l2=0.05")}
 PROBLEMS = {**LOGREG, **FACTORS, **FRESH}
 NEWS_EVERY, NEWS_GROUPS = 4, range(1, 6)  # of 20 newsgroups' training documents; those about computers against the rest
 # with the tolerance at which it stops: below all targets

@@ -138,9 +138,10 @@ static void run(const struct shape *s, struct sched_auctioneer *a)
     if (s->bound)
         printf("\"bound\":\"at most %g ms\",\"holds\":%s,", BOUND_MS,
                1e3 * ours <= BOUND_MS ? "true" : "false");
-    printf("\"n\":%zu,\"exact\":%s,\"prices_ms\":%.4g,\"prices_lose\":%.2g,\"prices_gap\":%.2g}\n",
+    printf("\"n\":%zu,\"exact\":%s,\"prices_ms\":%.4g,\"prices_lose\":%.2g,\"prices_gap\":%.2g,"
+           "\"data\":\"%u bidders x %u GPUs\"}\n",
            n, gap == 0 ? "true" : "false", 1e3 * by_prices, fmax(1 - priced.welfare / welfare, 0),
-           priced.gap / priced.welfare);
+           priced.gap / priced.welfare, s->bidders, s->gpus);
     fflush(stdout);
     free(bids);
     free(options);

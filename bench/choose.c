@@ -342,9 +342,11 @@ static void measure(struct world *w, int rounds, double bound_s)
     qsort(gap, (size_t)rounds, sizeof *gap, ascending);
     printf("{\"bench\":\"choose\",\"what\":\"shoal, %" PRIu32 " GPUs, %zu jobs\",\"ours\":%.6g,"
            "\"peer\":%.6g,\"ratio\":%.4g,\"against\":\"bound\",\"unit\":\"cpu_s\",\"n\":%d,"
-           "\"slowest\":%.6g,\"first\":%.6g,\"gap\":%.3g,\"gap_most\":%.3g}\n",
+           "\"slowest\":%.6g,\"first\":%.6g,\"gap\":%.3g,\"gap_most\":%.3g,"
+           "\"data\":\"%zu jobs x %" PRIu32 " GPUs\"}\n",
            w->cluster.gpus, w->job_count, took[rounds / 2], bound_s, took[rounds / 2] / bound_s,
-           rounds, took[rounds - 1], first, gap[rounds / 2], gap[rounds - 1]);
+           rounds, took[rounds - 1], first, gap[rounds / 2], gap[rounds - 1], w->job_count,
+           w->cluster.gpus);
     fflush(stdout);
 }
 

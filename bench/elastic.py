@@ -8,7 +8,7 @@ import threading
 import time
 
 from jobs import Failed, Jobs, settings
-from measure import QUICK, emit, load, median, program, repeats, wanted
+from measure import QUICK, emit, file_shape, load, median, program, repeats, wanted
 from topics import made, priors
 from train import RATINGS, RATINGS_SMALL, SPARSE, SPARSE_SMALL, ratings, sparse
 
@@ -73,7 +73,7 @@ def elastic(shoal, work, results):
         pause = max(run["result"]["max_pause_ms"] for run in runs)
         redone = max(run["result"]["tasks_redone"] for run in runs)
         off = max(abs(run["result"]["value"] / run["static"][4]["value"] - 1) for run in runs)
-        common = dict(bench="train-elastic", n=len(runs), load=load())
+        common = dict(bench="train-elastic", data=file_shape(words[1]), n=len(runs), load=load())
         emit(results, what=f"{what}: work done, of the ideal", ours=round(integral, 4), unit="share", bound="at least 0.95",
              holds=integral >= 0.95, seconds=round(median([run["result"]["seconds"] for run in runs]), 2),
              static_4_s=round(median([run["static"][4]["seconds"] for run in runs]), 2),
@@ -151,7 +151,7 @@ def kill(shoal, work, results):
     for what, part, words in kill_cases(shoal, work):
         count = round(part * repeats(KILLS, 10))
         quiet, runs, tried = kill_series(jobs, [*words, "--workers", 8, "--threads", 1], count, draw)
-        common = dict(bench="train-kill", n=len(runs), load=load())
+        common = dict(bench="train-kill", data=file_shape(words[1]), n=len(runs), load=load())
         emit(results, what=f"{what}: runs that finished after a kill", ours=len(runs), unit=f"of {count}", bound="all",
              holds=len(runs) == count, tried=tried, undisturbed_s=round(quiet["seconds"], 2), **common,
              **({"seconds": round(median([run["seconds"] for run in runs]), 2)} if runs else {}))
@@ -218,11 +218,12 @@ def slow_cases(shoal, work):
 def slow(shoal, work, results):
     jobs = Jobs(shoal, work)
     for what, words in slow_cases(shoal, work):
+        shape = {"data": file_shape(words[1])} if words[0] == "logreg" else {}
         for staleness in (1, 2, 3):
             runs = [slow_once(jobs, [*words, "--workers", 4, "--threads", 1, "--staleness", staleness])
                     for _ in range(repeats(5))]
             least, blocked, between = (median([run[key] for run in runs]) for key in ("least", "blocked", "between"))
-            common = dict(bench="train-slow", n=len(runs), load=load())
+            common = dict(bench="train-slow", n=len(runs), load=load(), **shape)
             emit(results, what=f"{what}, staleness {staleness}: reads at the least", ours=round(least, 4), unit="share",
                  bound="at least 0.9", holds=least >= 0.9, histogram=runs[0]["result"]["staleness"],
                  moves=runs[0]["result"]["moves"], seconds=round(median([run["result"]["seconds"] for run in runs]), 2), **common)

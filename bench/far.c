@@ -22,6 +22,7 @@
  * what whole tables would be; bytes of rows that went back, and what they would be as factors. An
  * executor that moves may take a table along, so clocks count while none does. */
 #include "train/job.h"
+#include "train/listing.h"
 
 #include "base/assert.h"
 #include "base/rand.h"
@@ -77,9 +78,11 @@ struct rows_driver {
     uint32_t executors;
 };
 
+#define AT(member) offsetof(struct rows_options, member)
+
 static const shoal_opt ROWS_OPTS[] = {
-    {"rows", SHOAL_OPT_U64, "1", "of a task", 1, TABLE, NULL, offsetof(struct rows_options, rows)},
-    {"both", SHOAL_OPT_U64, "0", "tasks read", 0, 1, NULL, offsetof(struct rows_options, both)},
+    {AT(rows), SHOAL_OPT_U64, "rows", 0, NULL, "1", "of a task", .min = 1, .max = TABLE},
+    {AT(both), SHOAL_OPT_U64, "both", 0, NULL, "0", "tasks read", .max = 1},
 };
 
 /* The part of a run that is measured. */
@@ -400,13 +403,14 @@ enum { FACTORS_UPDATE, FACTORS_WAIT };
 static const struct train_master *running;
 static struct train_stats before;
 
+#undef AT
+#define AT(member) offsetof(struct factors_options, member)
+
 static const shoal_opt FACTORS_OPTS[] = {
-    {"classes", SHOAL_OPT_U64, "1", "rows", 1, CLASSES_MAX, NULL,
-     offsetof(struct factors_options, classes)},
-    {"features", SHOAL_OPT_U64, "100", "columns", PRESENT, 1e6, NULL,
-     offsetof(struct factors_options, features)},
-    {"dense", SHOAL_OPT_U64, "0", "whole tables instead", 0, 1, NULL,
-     offsetof(struct factors_options, dense)},
+    {AT(classes), SHOAL_OPT_U64, "classes", 0, NULL, "1", "rows", .min = 1, .max = CLASSES_MAX},
+    {AT(features), SHOAL_OPT_U64, "features", 0, NULL, "100", "columns", .min = PRESENT,
+     .max = 1e6},
+    {AT(dense), SHOAL_OPT_U64, "dense", 0, NULL, "0", "whole tables instead", .max = 1},
 };
 
 static shoal_status factors_plan(shoal_driver *driver, shoal_err *err)

@@ -1,8 +1,9 @@
-"""scikit-learn's enet_path as a peer: `lasso_peer.py DATA`, then a line "LAMBDA_RATIO LAMBDAS MIX TOL" for each run, answered by
-a JSON line with the objective at each penalty.
+"""scikit-learn's enet_path as a peer: `lasso_peer.py DATA [BINARY]`, then a line "LAMBDA_RATIO LAMBDAS MIX TOL" for each run, answered by
+a JSON line with the objective at each penalty. BINARY: the data is written there first, for glmnet_peer.R.
 
 Without intercept, as enet_path is: its centred variant of sparse data is many times slower, which would flatter ours. Measured
-is enet_path alone, one thread, data in the double-precision columns that it wants.
+is enet_path alone, one thread, data in the double-precision columns that it wants, with the Gram matrix (precompute=True) where the
+data is dense and has more rows than columns.
 """
 import os
 import sys
@@ -19,6 +20,17 @@ from sklearn.linear_model import enet_path
 warnings.simplefilter("ignore")
 x, y = load_svmlight_file(sys.argv[1])
 x = x.tocsc()
+dense = 2 * x.nnz > x.shape[0] * x.shape[1]
+if dense:
+    x = np.asfortranarray(x.toarray())
+gram = dense and x.shape[0] >= x.shape[1]
+if len(sys.argv) > 2:
+    with open(sys.argv[2], "wb") as out:
+        np.array([*x.shape, 0 if dense else x.nnz, dense], dtype=np.int32).tofile(out)
+        y.tofile(out)
+        for part in (x.T,) if dense else (x.indptr.astype(np.int32), x.indices.astype(np.int32), x.data):
+            part.tofile(out)
+    print("{}", flush=True)
 
 
 def objective(b, penalty, mix):
@@ -32,7 +44,8 @@ for line in sys.stdin:
     first = np.abs(x.T @ y).max() / len(y) / mix
     cpu = time.process_time()
     alphas, coefs, _, rounds = enet_path(x, y, l1_ratio=mix, alphas=np.geomspace(first, first * ratio, count), tol=tol,
-                                         max_iter=10000, precompute=False, check_input=False, return_n_iter=True)
+                                         max_iter=10000, precompute=gram, check_input=gram, copy_X=False,
+                                         return_n_iter=True)
     cpu = time.process_time() - cpu
     print(json.dumps({"cpu_s": cpu, "epochs": int(np.sum(rounds)),
                       "objectives": [objective(coefs[:, k], alphas[k], mix) for k in range(count)]}), flush=True)

@@ -2,6 +2,7 @@
  *
  *     bench_linear_peer DATA       commands on standard input, a JSON line for each on standard output
  *
+ *     shape                   LIBLINEAR's version, and rows, columns, entries and classes of the data
  *     train SOLVER SHARE      LIBLINEAR's train() with SHARE of its own tolerance for that solver: CPU and
  *                             wall seconds of the call alone, and the objective of what it found
  *     model SOLVER FILE       the objective of a model of `shoal train logreg`, whose only lane speaks for
@@ -205,7 +206,13 @@ int main(int argc, char **argv)
     load(argv[1]);
     while (fgets(line, sizeof line, stdin) != NULL) {
         int words = sscanf(line, "%15s %d %4095[^\n]", word, &solver, path);
-        if (words == 3 && strcmp(word, "train") == 0)
+        if (words == 1 && strcmp(word, "shape") == 0)
+            printf("{\"version\":\"%d.%02d\",\"rows\":%llu,\"columns\":%llu,\"entries\":%llu,"
+                   "\"classes\":%u}\n",
+                   liblinear_version / 100, liblinear_version % 100,
+                   (unsigned long long)data.x.rows, (unsigned long long)data.x.columns,
+                   (unsigned long long)data.entries, classes.count);
+        else if (words == 3 && strcmp(word, "train") == 0)
             train_peer(solver, strtod(path, NULL));
         else if (words == 3 && strcmp(word, "model") == 0)
             judge_model(solver, path);

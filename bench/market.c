@@ -22,6 +22,7 @@
 #include "env/env.h"
 #include "market/bound.h"
 #include "market/strategy.h"
+#include "prices_text.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,8 +332,8 @@ static void show_statics(const struct bench *b, size_t seed)
            "\"seed\":%zu,\"strategy\":\"statics\",\"offers\":%zu,\"worst\":%.2f,\"best\":%.2f,"
            "\"worst_offer\":\"%s\",\"best_offer\":\"%s\"}\n",
            b->a->kinds, b->a->from, b->a->days, b->a->slack, seed, done, high, low,
-           market_offer_text(b->prices, high_at, high_text, sizeof high_text),
-           market_offer_text(b->prices, low_at, low_text, sizeof low_text));
+           prices_text_of(b->prices, high_at, high_text, sizeof high_text),
+           prices_text_of(b->prices, low_at, low_text, sizeof low_text));
     free(only);
 }
 

@@ -58,7 +58,7 @@ def render_solve(_, rows):
              "Three kinds, a quarter as many GPUs of each as jobs, gangs of 1 to 8, classes not merged. Warm: 1 % of the "
              "jobs replaced. CPU time of one thread, in milliseconds. Every answer is checked: shares feasible, gap at most 1e-9"
              + (", levels and sums equal to CLP's to 1e-8, needs and deadlines that fit by CLP. CLP: the better of its "
-                "dual and primal simplex, same process, in turns, loading not counted." if clp else
+                f"dual and primal simplex, same process, in turns, loading not counted.{peers_of(clp)}" if clp else
                 ". CLP was not installed: times stand against the bounds alone."), ""]
     table(lines, objectives, [("objective", "what")] + columns + [
         ("CLP, ms", lambda r: milliseconds(r["peer"]) if r.get("against") == "CLP" else ""),
@@ -75,6 +75,8 @@ def render_solve(_, rows):
 TABLES = {
     "auction": ("GPUs to bidders, with every payment", "CPU milliseconds of one auction. Exact but where it says not; prices are the other "
                 "method, on the same bids, and what they lose is welfare, relative."),
+    "pages": ("pages in a browser", "From the start of the navigation to two frames after the end of loading, Chromium without a screen; medians."),
+    "instructions": ("commands against an earlier build", "Instructions of whole processes, counted by callgrind."),
     "sim-adaptive": ("sizes and batches chosen for jobs", "Average completion time, the mean over workloads; the 99th percentile likewise. "
                      "Workloads, profiles and the authors' results as published with Pollux and Sia."),
     "sim-robust": ("reports that are wrong", "Average completion time with every reported time and gradient off by up to a share, or with one "
@@ -95,7 +97,7 @@ TABLES = {
                "same runs; bench/advise.py says what each does."),
     "train-logreg": ("linear models", "CPU seconds of training, from data in memory to the model, all processes; wall seconds with "
                      "two threads. LIBLINEAR: train() alone, the faster of the solvers that it has for the loss, its tolerance "
-                     "halved until its objective is not above ours by more than 1e-4; ours is not above what it finds by default by more "
+                     "halved until its objective is not above ours by more than 1e-4 or it takes ten times as long; ours is not above what it finds by default by more "
                      "than that. Weights of both are judged by one function. "
                      "Cost 1, no bias; classes of 20news each against the rest. scikit-learn: fit() at its defaults."),
     "train-lasso": ("paths of the lasso", "CPU seconds of a job, from data in memory to the model, all processes, against enet_path "
@@ -121,7 +123,7 @@ TABLES = {
     "train-kill": ("kill -9 of one of 8 workers", "At moments drawn evenly from the first four fifths of the time that the run before took."),
     "train-slow": ("one of 4 workers at half its speed", "It is stopped for every other 2 ms. Blocked: share of the threads' time "
                    "that is not in tasks: waiting for tables before one, or idle without one.")}
-COMMON = ("bench", "what", "ours", "unit", "against", "peer", "ratio", "bound", "holds")
+COMMON = ("bench", "what", "data", "ours", "unit", "against", "peer", "peer_version", "ratio", "bound", "holds")
 
 
 def figure(value):
@@ -130,13 +132,28 @@ def figure(value):
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
+def peer_of(row):
+    """What the peer is called, with its version where it has one."""
+    return row["against"] + (f", version {row['peer_version']}" if "peer_version" in row else "")
+
+
+def peers_of(rows):
+    """A sentence on those with versions, for tables that name no peer in a row."""
+    return "".join(f" {name}." for name in sorted({peer_of(row) for row in rows if "peer_version" in row}))
+
+
+def data_column(rows):
+    """Where rows say what their data is."""
+    return [("data", lambda r: r.get("data", ""))] if any("data" in row for row in rows) else []
+
+
 def render_table(name, rows):
     """One form for most: the figure, what it is held against, the bound, and whether it holds."""
     title, note = TABLES[name]
     lines = [f"## {name}: {title}", "", *([note, ""] if note else [])]
     table(lines, rows, [
-        ("what", "what"), ("ours", lambda r: f"{figure(r['ours'])} {r['unit']}" if "ours" in r else ""),
-        ("peer", lambda r: f"{figure(r['peer'])} ({r['against']})" if "peer" in r else ""),
+        ("what", "what"), *data_column(rows), ("ours", lambda r: f"{figure(r['ours'])} {r['unit']}" if "ours" in r else ""),
+        ("peer", lambda r: f"{figure(r['peer'])} ({peer_of(r)})" if "peer" in r else ""),
         ("ratio", lambda r: figure(r["ratio"]) if "ratio" in r else ""), ("bound", lambda r: r.get("bound", "")),
         ("holds", lambda r: {True: "yes", False: "**no**"}.get(r.get("holds"), "")),
         ("more", lambda r: ", ".join(f"{key} {figure(value)}" for key, value in r.items() if key not in COMMON))])
@@ -146,8 +163,8 @@ def render_table(name, rows):
 def in_columns(title, note, columns):
     """A way to render: one table with columns of its own."""
     def shown(name, rows):
-        lines = [f"## {name}: {title}", "", note(rows) if callable(note) else note, ""]
-        table(lines, rows, columns)
+        lines = [f"## {name}: {title}", "", (note(rows) if callable(note) else note) + peers_of(rows), ""]
+        table(lines, rows, columns[:1] + data_column(rows) + columns[1:])
         return lines
     return shown
 

@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "env/env.h"
-#include "sim/gen.h"
+#include "gen/trace.h"
 #include "sim/run.h"
 #include <math.h>
 #include <stdio.h>
@@ -26,15 +26,15 @@ struct sample {
 
 static shoal_status generate(shoal_env *env, uint64_t jobs, struct sim_trace **out, shoal_err *err)
 {
-    struct sim_gen_opts opts = {
-        .shape = SIM_GEN_PHILLY, .jobs = jobs, .load = 0.8, .gpus = 2000, .seed = 1};
-    struct sim_gen gen;
+    shoal_gen_trace_opts opts = {
+        .shape = SHOAL_GEN_PHILLY, .jobs = jobs, .load = 0.8, .gpus = 2000, .seed = 1};
+    struct gen_trace gen;
     struct sim_row row;
 
-    shoal_status st = sim_gen_init(&gen, &opts, err);
+    shoal_status st = gen_trace_init(&gen, &opts, NULL, err);
     if (st == SHOAL_OK)
         st = sim_trace_new(env_alloc(env), out);
-    while (st == SHOAL_OK && sim_gen_next(&gen, &row)) {
+    while (st == SHOAL_OK && gen_trace_next(&gen, &row)) {
         struct sim_job job = {.name = row.name,
                               .submit_s = row.submit_s,
                               .duration_s = row.duration_s,

@@ -8,7 +8,7 @@
 
 #include "base/rand.h"
 #include "num/share.h"
-#include "sim/throughput.h"
+#include "sim/bind.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

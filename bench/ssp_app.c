@@ -15,13 +15,13 @@ struct driver {
     uint64_t out;
 };
 
+#define AT(member) offsetof(struct options, member)
+
 static const shoal_opt OPTS[] = {
-    {"executors", SHOAL_OPT_U64, "64", "how many", 1, 1e6, NULL,
-     offsetof(struct options, executors)},
-    {"clocks", SHOAL_OPT_U64, "100", "tasks of each", 1, 1e9, NULL,
-     offsetof(struct options, clocks)},
-    {"passes", SHOAL_OPT_U64, "20", "over the table in a task", 1, 1e9, NULL,
-     offsetof(struct options, passes)},
+    {AT(executors), SHOAL_OPT_U64, "executors", 0, NULL, "64", "how many", .min = 1, .max = 1e6},
+    {AT(clocks), SHOAL_OPT_U64, "clocks", 0, NULL, "100", "tasks of each", .min = 1, .max = 1e9},
+    {AT(passes), SHOAL_OPT_U64, "passes", 0, NULL, "20", "over the table in a task", .min = 1,
+     .max = 1e9},
 };
 
 static shoal_status plan(shoal_driver *driver, shoal_err *err)

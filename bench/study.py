@@ -39,19 +39,23 @@ def shown(least_most, unit=1):
     return f"{least} to {most}"
 
 
+def shape(said):
+    return f"{said['jobs']:,} jobs x {said['gpus']:,} GPUs"
+
+
 def rows_of(results, name, said):
     runs = {run["id"]: run for run in said["runs"]}
     base, all_of_them = runs["base"], runs["all"]
     before, after = fragmentation(base), fragmentation(all_of_them)
     ratio = before / after if after > 0 else float("inf")
-    emit(results, bench="study", what=f"{name}: fragmentation waiting, all guidelines", ours=round(min(ratio, 1e6), 1), unit="times less",
+    emit(results, bench="study", what=f"{name}: fragmentation waiting, all guidelines", data=shape(said), ours=round(min(ratio, 1e6), 1), unit="times less",
          bound=f"at least {BAR_TIMES}", holds=ratio >= BAR_TIMES,
          note=f"{before / HOUR:.1f} h to {after / HOUR:.1f} h; luck of placement is {said['luck']['fragmentation_s'] / HOUR:.1f} h; "
               f"{shown(all_of_them['fragmentation_ratio_range'])} in {said['draws']} draws")
     used = all_of_them["utilization"] / base["utilization"]
-    emit(results, bench="study", what=f"{name}: useful GPU time, all guidelines over none", ours=round(used, 4), unit="",
+    emit(results, bench="study", what=f"{name}: useful GPU time, all guidelines over none", data=shape(said), ours=round(used, 4), unit="",
          bound=f"at least {EQUAL}", holds=used >= EQUAL, note=f"{base['utilization']:.3f} of {said['gpus']} GPUs")
-    emit(results, bench="study", what=f"{name}: GPU time held, none less all guidelines", ours=round(all_of_them["saved_gpu_s"] / HOUR),
+    emit(results, bench="study", what=f"{name}: GPU time held, none less all guidelines", data=shape(said), ours=round(all_of_them["saved_gpu_s"] / HOUR),
          unit="GPU h", note=f"of {base['held_gpu_s'] / HOUR:.0f}; luck of placement is {said['luck']['held_gpu_s'] / HOUR:.0f}; "
                             f"{shown(all_of_them['saved_gpu_s_range'], HOUR)} in {said['draws']} draws")
 
@@ -68,14 +72,14 @@ def measure(shoal, work, results):
     name = "Philly, first 4,000 jobs" if QUICK else "Philly"
     runs = [study(shoal, trace) for _ in range(repeats(3))]
     took = [run["took_s"] for run in runs]
-    emit(results, bench="study", what=f"{name}: whole study of {runs[0]['jobs']:,} jobs", ours=round(median(took), 1), unit="s",
+    emit(results, bench="study", what=f"{name}: whole study of {runs[0]['jobs']:,} jobs", data=shape(runs[0]), ours=round(median(took), 1), unit="s",
          bound=f"at most {BAR_S} s", holds=median(took) <= BAR_S, n=len(took), spread=f"{min(took):.1f} to {max(took):.1f}",
          cpu_s=round(median([run["cpu_s"] for run in runs]), 1), load=load())
     rows_of(results, name, runs[0])
     if QUICK:
         return True
     full = study(shoal, trace, "--cluster", FULL, "--draws", "1")
-    emit(results, bench="study", what=f"{name}: one draw on {full['gpus']} GPUs, thousands waiting", ours=round(full["took_s"], 1),
+    emit(results, bench="study", what=f"{name}: one draw on {full['gpus']} GPUs, thousands waiting", data=shape(full), ours=round(full["took_s"], 1),
          unit="s", bound=f"at most {BAR_FULL_S} s", holds=full["took_s"] <= BAR_FULL_S, n=1, cpu_s=round(full["cpu_s"], 1), load=load())
     return True
 

@@ -32,14 +32,14 @@ struct driver {
 static double started_s, ended_s;
 static atomic_ullong inside_ns;
 
+#define AT(member) offsetof(struct options, member)
+
 static const shoal_opt OPTS[] = {
-    {"executors", SHOAL_OPT_U64, "64", "how many", 1, 1e6, NULL,
-     offsetof(struct options, executors)},
-    {"tasks", SHOAL_OPT_U64, "1", "of each", 1, 1e12, NULL, offsetof(struct options, tasks)},
-    {"steps", SHOAL_OPT_U64, "0", "of work in a task", 0, 1e12, NULL,
-     offsetof(struct options, steps)},
-    {"clocks", SHOAL_OPT_FLAG, "false", "all end a task before the next", 0, 0, NULL,
-     offsetof(struct options, clocks)},
+    {AT(executors), SHOAL_OPT_U64, "executors", 0, NULL, "64", "how many", .min = 1, .max = 1e6},
+    {AT(tasks), SHOAL_OPT_U64, "tasks", 0, NULL, "1", "of each", .min = 1, .max = 1e12},
+    {AT(steps), SHOAL_OPT_U64, "steps", 0, NULL, "0", "of work in a task", .max = 1e12},
+    {AT(clocks), SHOAL_OPT_FLAG, "clocks", 0, NULL, "false",
+     .help = "all end a task before the next"},
 };
 
 static double clock_s(clockid_t clock)

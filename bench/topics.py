@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 from jobs import Jobs, settings
-from measure import HERE, QUICK, data_dir, emit, lines_of, load, median, program, python_with, repeats, wanted
+from measure import HERE, QUICK, bag_shape, data_dir, emit, lines_of, load, median, program, python_with, repeats, wanted
 
 TOPICS, ALPHA_SUM, BETA = 1000, 50, 0.01
 FEW, MANY = (5, 25) if QUICK else (10, 70)
@@ -88,7 +88,7 @@ def runtime_row(jobs, what, path, many, results):
         loop.append(each(lambda n: seconds_of(jobs.shoal, path, 1, n)[:1], many)[0])
         job.append(each(lambda n: [inside(jobs, path, n)], many)[0])
     ours, peer = median(job), median(loop)
-    emit(results, bench="train-lda", what=what, ours=round(ours, 4), unit="CPU s", against="the bare loop", peer=round(peer, 4),
+    emit(results, bench="train-lda", what=what, data=bag_shape(path), ours=round(ours, 4), unit="CPU s", against="the bare loop", peer=round(peer, 4),
          ratio=round(ours / peer, 4), bound="at most 1.05", holds=ours <= 1.05 * peer, n=len(job), load=load())
 
 
@@ -98,7 +98,7 @@ def threads_row(shoal, what, path, many, results):
         for threads, wall in walls.items():
             wall.append(each(lambda n: seconds_of(shoal, path, threads, n)[1:], many)[0])
     one, two = median(walls[1]), median(walls[2])
-    emit(results, bench="train-lda", what=what, ours=round(one / two, 3), unit="times", bound="at least 1.8",
+    emit(results, bench="train-lda", what=what, data=bag_shape(path), ours=round(one / two, 3), unit="times", bound="at least 1.8",
          holds=one / two >= 1.8, seconds=round(two, 4), n=len(walls[2]), load=load())
 
 
@@ -138,7 +138,7 @@ def warplda_once(jobs, path, topics, threads):
 
 def warplda_rows(jobs, what, path, topics, threads, bound, results):
     runs = [warplda_once(jobs, path, topics, threads) for _ in range(repeats(5 if what.startswith(NEWS) else 1))]
-    common = dict(bench="train-lda", against="WarpLDA", bound=f"at least {bound}", n=len(runs), load=load())
+    common = dict(bench="train-lda", data=bag_shape(path), against="WarpLDA", bound=f"at least {bound}", n=len(runs), load=load())
     if not all(run["loops"] for run in runs):
         sys.exit(f"bench: {what}: not in {2 * PEER_ITERATIONS} iterations")
     loops, jobs_ = [loop for run in runs for loop in run["loops"]], [run["job"] for run in runs]
@@ -166,7 +166,7 @@ def memory_row(jobs, what, path, results):
     result = job.finish()
     size = model.stat().st_size
     model.unlink()
-    emit(results, bench="train-lda", what=what, ours=round(peak / GIB, 2), unit="GiB", bound="at most 20", holds=peak <= 20 * GIB,
+    emit(results, bench="train-lda", what=what, data=bag_shape(path), ours=round(peak / GIB, 2), unit="GiB", bound="at most 20", holds=peak <= 20 * GIB,
          topics=topics, tokens=result["units"] // 3, likelihood=round(-result["value"], 4), cpu_s=round(result["cpu_s"], 1),
          model_gib=round(size / GIB, 2), n=1, load=load())
 
@@ -223,7 +223,7 @@ def gensim_row(jobs, what, path, results):
         runs.append(as_good(jobs, train, held, peers[-1]["perplexity"]))
     ours, peer = median([run["train_cpu_s"] for run in runs]), median([run["cpu_s"] for run in peers])
     good = all(run["perplexity"] <= peer["perplexity"] for run, peer in zip(runs, peers))
-    emit(results, bench="train-lda", what=what, ours=round(ours, 3), unit="CPU s", against="gensim", peer=round(peer, 2),
+    emit(results, bench="train-lda", what=what, data=bag_shape(path), ours=round(ours, 3), unit="CPU s", against="gensim", peer=round(peer, 2),
          ratio=round(peer / ours, 1), bound="at least 100", holds=good and peer >= 100 * ours,
          perplexity=round(median([run["perplexity"] for run in runs]), 1),
          peer_perplexity=round(median([run["perplexity"] for run in peers]), 1), iterations=median([run["iterations"] for run in runs]),

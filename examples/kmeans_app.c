@@ -17,12 +17,14 @@ struct options {
 };
 struct driver { /* plain data, as it is kept in checkpoints */
     uint64_t points, ended;
-    double spread;
+    double spread, last; /* sums of squared distances: this clock so far, the last one */
 };
 
+#define AT(member) offsetof(struct options, member)
+
 static const shoal_opt OPTS[] = {
-    {"k", SHOAL_OPT_U64, "8", "clusters", 1, 1000, NULL, offsetof(struct options, k)},
-    {"clocks", SHOAL_OPT_U64, "20", "rounds", 1, 1e6, NULL, offsetof(struct options, clocks)},
+    {AT(k), SHOAL_OPT_U64, "k", 0, NULL, "8", "clusters", .min = 1, .max = 1000},
+    {AT(clocks), SHOAL_OPT_U64, "clocks", 0, NULL, "20", "rounds", .min = 1, .max = 1e6},
 };
 
 /* Reads points, every EXECUTORS-th for each executor; a first pass counts them. */
@@ -123,9 +125,12 @@ static shoal_status done(shoal_driver *driver, const shoal_done *done, shoal_err
     memset(sum, 0, 3 * o->k * sizeof *sum);
     shoal_driver_report(driver, d->spread / (double)d->points,
                         (double)(done->clock + 1) / (double)o->clocks, d->points);
-    *d = (struct driver){.points = d->points};
+    shoal_driver_iterations(driver, done->clock + 1);
+    bool settled = done->clock > 0 && d->last - d->spread <= 1e-4 * d->last;
+    *d = (struct driver){.points = d->points, .last = d->spread};
     if (done->clock + 1 < o->clocks)
         return shoal_driver_dispatch_all(driver, 0, done->clock + 1, err);
+    shoal_driver_stopped(driver, settled ? SHOAL_STOP_TOLERANCE : SHOAL_STOP_LIMIT, NAN);
     shoal_driver_finish(driver);
     return SHOAL_OK;
 }

@@ -8,7 +8,20 @@
 #include "market/prices.h"
 #include "market/when.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+/* "aws us-east-1b p3.2xlarge spot", into buf; returns buf. */
+static inline const char *prices_text_of(const struct market_prices *prices, uint32_t offer,
+                                         char *buf, size_t size)
+{
+    const struct market_offer *o = &prices->offers[offer];
+
+    snprintf(buf, size, "%s %s %s %s", market_names_get(&prices->clouds, o->cloud),
+             market_names_get(&prices->zones, o->zone), market_names_get(&prices->kinds, o->kind),
+             market_how_names[o->how]);
+    return buf;
+}
 
 static inline void prices_text_name(const char *name, struct base_buf *out)
 {

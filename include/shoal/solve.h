@@ -1,14 +1,18 @@
 /* solve.h - how much time each job should get on each kind of GPU, solved exactly.
  *
- * The problem is plain arrays: kinds of GPU, jobs, how fast each job runs on each kind. The answer
- * is shares of time, the price of each kind (what one more GPU would add) and a certificate: no
- * solution is better than `bound`. `shoal solve` is this header over a file; docs/solve.md says
- * what each objective asks for.
+ * The problem is a file, or plain arrays: kinds of GPU, jobs, how fast each job runs on each kind. The
+ * answer is shares of time, the price of each kind (what one more GPU would add) and a certificate: no
+ * solution is better than `bound`. docs/solve.md says what each objective asks for, and what is in a
+ * PROBLEM.json. From a file, as `shoal solve`:
  *
- * A solver borrows `env`, which must outlive it, and keeps its memory and last prices between
- * calls, so a problem like the last one is solved faster. Arrays of a problem are read during the
- * call only. Owner thread only; it starts threads of its own during a call. Structs begin with
- * their size as the caller knows it, so programs built against an older header go on working.
+ *     shoal_solve_opts opts;
+ *     shoal_solve_opts_init(&opts);
+ *     opts.problem = "problem.json";
+ *     if (shoal_solve_run(env, &opts, NULL, &result, &err) == SHOAL_OK)
+ *         printf("%g\n", shoal_result_number(result, 0, "level"));
+ *     shoal_result_free(result);
+ *
+ * From arrays, with a solver of one's own:
  *
  *     double gpus[] = {8, 16}, rates[] = {10, 4, 3, 2};      two kinds; two jobs, each on both
  *     shoal_solve_problem p = SHOAL_SOLVE_PROBLEM_INIT;
@@ -17,18 +21,66 @@
  *         shoal_solver_solve(solver, "max-min", &p, &result, &err) == SHOAL_OK)
  *         printf("%g of the time on kind 0\n", result.shares[0]);
  *     shoal_solver_free(solver);
+ *
+ * A solver borrows `env`, which must outlive it, and keeps its memory and last prices between
+ * calls, so a problem like the last one is solved faster. Arrays of a problem are read during the
+ * call only. Owner thread only; it starts threads of its own during a call. Structs begin with
+ * their size as the caller knows it, so programs built against an older header go on working.
  */
 #ifndef SHOAL_SOLVE_H
 #define SHOAL_SOLVE_H
 
 #include "shoal/env.h"
-#include "shoal/status.h"
-#include <stddef.h>
-#include <stdint.h>
+#include "shoal/opt.h"
+#include "shoal/result.h"
+#include "shoal/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- a problem in a file ---- */
+
+/* What each member means, its range and its default say the rows: `shoal solve --help`. */
+typedef struct shoal_solve_opts {
+    size_t struct_size;  /* set by shoal_solve_opts_init; lets the struct grow */
+    const char *problem; /* path of a PROBLEM.json; "-" is standard input */
+    uint32_t objective;  /* SHOAL_SOLVE_MAX_MIN and so on */
+    uint32_t sharing;    /* 0: none, 1: the problem's pairs of jobs may share GPUs */
+    bool agnostic;
+    uint64_t repeat, threads;
+    const char *jobs; /* rows of jobs in tables; the result has them all */
+} shoal_solve_opts;
+
+/* In the order of shoal_solve_objective. */
+enum {
+    SHOAL_SOLVE_MAX_MIN,
+    SHOAL_SOLVE_FTF,
+    SHOAL_SOLVE_MAKESPAN,
+    SHOAL_SOLVE_THROUGHPUT,
+    SHOAL_SOLVE_COST,
+    SHOAL_SOLVE_COST_SLO,
+    SHOAL_SOLVE_FIFO,
+    SHOAL_SOLVE_HIERARCHICAL
+};
+
+/* The options as rows; their offsets are those of shoal_solve_opts. Any thread. */
+SHOAL_API const shoal_opt *shoal_solve_opt_rows(size_t *out_count);
+/* What its results have: one field after the other, with unit and meaning. Any thread. */
+SHOAL_API const shoal_schema *shoal_solve_schema(void);
+SHOAL_API void shoal_solve_opts_init(shoal_solve_opts *opts);
+
+/* Reads the problem and solves it. On success *out_result is the caller's, freed by shoal_result_free before
+ * `env`: one record, with lists of jobs, kinds and pairs. SHOAL_E_FORMAT with the place for a problem that is
+ * wrong or does not say what the objective needs, SHOAL_E_CANCELLED after the watch (NULL is allowed) was
+ * stopped, which is looked at between jobs read and between passes on several threads. An answer that could not
+ * be proven is SHOAL_OK with `exact` 0, and a note. */
+SHOAL_API SHOAL_MUST_USE shoal_status shoal_solve_run(shoal_env *env, const shoal_solve_opts *opts,
+                                                      shoal_watch *watch,
+                                                      const shoal_result **out_result,
+                                                      shoal_err *err);
+
+/* ---- plain arrays ---- */
 
 typedef struct shoal_solver shoal_solver;
 

@@ -24,6 +24,7 @@
 #define SHOAL_TRAIN_H
 
 #include "shoal/env.h"
+#include "shoal/opt.h"
 #include "shoal/status.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,26 +45,6 @@ enum {
     SHOAL_TABLES_MAX = 16,
     SHOAL_PAGE_MAX = 800 * 1000 /* bytes of an application's part of a page */
 };
-
-/* ---- options ---- */
-
-typedef enum shoal_opt_type {
-    SHOAL_OPT_FLAG,  /* bool */
-    SHOAL_OPT_U64,   /* uint64_t */
-    SHOAL_OPT_F64,   /* double */
-    SHOAL_OPT_STR,   /* const char *, NULL when unset */
-    SHOAL_OPT_CHOICE /* uint32_t, which of `choices` */
-} shoal_opt_type;
-
-typedef struct shoal_opt {
-    const char *name;
-    shoal_opt_type type;
-    const char *fallback;       /* default as text; NULL: unset, false */
-    const char *help;           /* one sentence without a full stop */
-    double min, max;            /* of numbers; both 0: any */
-    const char *const *choices; /* NULL-ended */
-    size_t offset;              /* of the value in the application's struct of options */
-} shoal_opt;
 
 /* ---- the application ---- */
 
@@ -87,7 +68,10 @@ typedef struct shoal_app {
     const char *units;     /* what units_per_s counts, such as "ratings" */
     uint32_t staleness;    /* when nobody says otherwise; 0: bulk synchronous; or
                               SHOAL_STALENESS_PLANNED: plan sets it */
-    const shoal_opt *opts;
+    /* Of what is in checkpoints: the driver's state, executors' states, tables, arguments of tasks. Add
+     * 1 when any of them comes to mean something else: a checkpoint with another number is refused. */
+    uint32_t state_version;
+    const shoal_opt *opts; /* see opt.h; lists are not for applications */
     size_t opt_count;
     size_t options_size; /* of the struct that `offset` points into */
     size_t driver_size;  /* of the driver's own state: plain data without pointers, zeroed first;
@@ -217,6 +201,8 @@ SHOAL_API void shoal_driver_report(shoal_driver *driver, double value, double pr
 /* The same on data that is not trained on, as the application measures it: less is better. Before the
  * shoal_driver_report of that moment, with which it goes into curves. */
 SHOAL_API void shoal_driver_report_held_out(shoal_driver *driver, double value);
+/* How many iterations are done since the job began, in the application's own sense: passes, epochs, steps. */
+SHOAL_API void shoal_driver_iterations(shoal_driver *driver, uint64_t done);
 /* Memory that the driver part has from one hook to the next beside its state; it is not in checkpoints.
  * What was kept before is dropped first, the last at the end of the job; drop NULL: not by Shoal. */
 SHOAL_API void shoal_driver_keep(shoal_driver *driver, void *memory, void (*drop)(void *memory));
@@ -228,6 +214,18 @@ SHOAL_API void shoal_driver_say(shoal_driver *driver, const char *line);
  * and nothing was added. SHOAL_E_INVAL: not in `page`. */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_page(shoal_driver *driver, const char *html,
                                                         size_t size);
+/* Why an application stopped. The first two count as converged, the next two do not. */
+typedef enum shoal_stop {
+    SHOAL_STOP_UNSAID,    /* the application does not say */
+    SHOAL_STOP_TOLERANCE, /* the objective is as close to its minimum as was asked for */
+    SHOAL_STOP_HELD_OUT,  /* the error on held-out data no longer falls; the best model is kept */
+    SHOAL_STOP_LIMIT,     /* the limit on iterations came first */
+    SHOAL_STOP_STALLED,   /* no step lowers the objective any more, short of the tolerance */
+    SHOAL_STOP_SCHEDULE   /* all iterations asked for are done, and convergence is not defined */
+} shoal_stop;
+/* Before shoal_driver_finish: why the job stops. gap: (objective - minimum) / |objective| is at most
+ * this, proven by the application; NAN: not known. */
+SHOAL_API void shoal_driver_stopped(shoal_driver *driver, shoal_stop why, double gap);
 /* The job ends when no task is left; what is still queued but has not begun is dropped. */
 SHOAL_API void shoal_driver_finish(shoal_driver *driver);
 

@@ -126,6 +126,27 @@ static void make_candidate(const struct advise_fit *fit, const struct advise_que
     c->high_cost = cost_of(q, c->machines, c->high_s);
 }
 
+/* Every algorithm on every machine count. */
+static shoal_status make_candidates(const struct advise_fit *fit, const struct advise_question *q,
+                                    struct advise_choice *ch, shoal_err *err)
+{
+    atomic_uint_fast64_t *done = base_watch_done(q->watch);
+
+    for (uint32_t a = 0; a < fit->algorithm_count; a++)
+        for (size_t m = 0; m < q->machine_count; m++) {
+            struct advise_candidate *c = &ch->candidates[ch->count++];
+            c->algorithm = a;
+            c->machines = q->machines[m];
+            make_candidate(fit, q, c);
+            ch->good += c->p.verdict == ADVISE_GOOD;
+            if (base_watch_stopped(q->watch))
+                return base_err(err, SHOAL_E_CANCELLED, "stopped");
+            if (done != NULL)
+                atomic_fetch_add_explicit(done, 1, memory_order_relaxed);
+        }
+    return SHOAL_OK;
+}
+
 /* ---- draws ---- */
 
 /* By how much a candidate's logarithm of seconds is off in a draw: `tail` is a share of the
@@ -425,14 +446,8 @@ shoal_status advise_choose(const struct base_alloc *alloc, const struct advise_f
     double *seconds = base_calloc(alloc, count, sizeof *seconds);
     if (ch.candidates == NULL || seconds == NULL)
         st = base_err_nomem(err, "choosing");
-    for (uint32_t a = 0; a < fit->algorithm_count && st == SHOAL_OK; a++)
-        for (size_t m = 0; m < q->machine_count; m++) {
-            struct advise_candidate *c = &ch.candidates[ch.count++];
-            c->algorithm = a;
-            c->machines = q->machines[m];
-            make_candidate(fit, q, c);
-            ch.good += c->p.verdict == ADVISE_GOOD;
-        }
+    if (st == SHOAL_OK)
+        st = make_candidates(fit, q, &ch, err);
     if (st == SHOAL_OK && (ch.good == 0 || (isnan(q->target) && !any_learns(fit, q, &ch))))
         st = none_good(fit, q, &ch, err);
     if (st == SHOAL_OK) {

@@ -16,6 +16,7 @@
 #define ADVISE_CHOOSE_H
 
 #include "advise/fit.h"
+#include "base/watch.h"
 
 enum {
     ADVISE_CANDIDATES_MAX = 4096,
@@ -36,6 +37,7 @@ struct advise_question {
     double start_s;  /* every machine is paid for so long before training */
     double change_s; /* a change of algorithm or machines takes so long, all paid */
     uint64_t seed;
+    shoal_watch *watch; /* counts candidates; NULL: nobody looks */
 };
 
 struct advise_candidate {
@@ -71,7 +73,8 @@ struct advise_choice {
     const struct base_alloc *alloc;
 };
 
-/* SHOAL_E_IMPOSSIBLE when no candidate is good: err says why and what would help. */
+/* SHOAL_E_IMPOSSIBLE when no candidate is good: err says why and what would help. SHOAL_E_CANCELLED: the watch was
+ * stopped. */
 SHOAL_MUST_USE shoal_status advise_choose(const struct base_alloc *alloc,
                                           const struct advise_fit *fit,
                                           const struct advise_question *question,

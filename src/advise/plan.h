@@ -16,8 +16,7 @@
 #ifndef ADVISE_PLAN_H
 #define ADVISE_PLAN_H
 
-#include "base/alloc.h"
-#include "shoal/status.h"
+#include "base/buf.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -108,9 +107,9 @@ SHOAL_MUST_USE shoal_status advise_plan(const struct base_alloc *alloc,
                                         struct advise_plan *out, shoal_err *err);
 
 /* The line for a shell that makes a run and prints its figures, as `shoal advise` reads them: of a
- * fraction of the data, a part drawn from its lines first. "" where the algorithm is not ours, or
- * the line is longer than `size` allows. */
+ * fraction of the data, a part drawn from its lines first. Nothing where the algorithm is not ours. Appended to
+ * `out`, which fails where the line is longer than it may be. */
 void advise_plan_command(const struct advise_plan_problem *problem,
-                         const struct advise_plan_run *run, char *out, size_t size);
+                         const struct advise_plan_run *run, struct base_buf *out);
 
 #endif

@@ -1,8 +1,11 @@
 /* runs.c - see runs.h: the set of runs, and what its numbers say about themselves. */
 #include "advise/runs_parts.h"
 
+#include "base/assert.h"
 #include "base/err.h"
+#include "base/text.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { NAMES_BLOCK = 4096, DIVERGED_MIN = 6 };
@@ -129,37 +132,121 @@ shoal_status advise_runs_add(struct advise_runs *runs, struct advise_run *run,
     return SHOAL_OK;
 }
 
-/* The first byte that says something, of what opening has read; 0: none. */
-static char first_byte(const struct env_lines *lines)
+/* ---- Shoal's own CSV: a line for each measurement ---- */
+
+enum { ALGORITHM, MACHINES, SIZE, RUN, ITERATION, TIME, LOSS, COLUMNS };
+
+static const double NUMBER_MAX = 1e15;
+static const char MAGIC[] = "#shoal-runs";
+static const struct env_column NAMED[COLUMNS] = {
+    [ALGORITHM] = {"algorithm", true}, [MACHINES] = {"machines", true},
+    [SIZE] = {"size", false},          [RUN] = {"run", false},
+    [ITERATION] = {"iteration", true}, [TIME] = {"time_s", true},
+    [LOSS] = {"loss", true},
+};
+
+static void read_name(struct env_table *t, struct env_cell cell, bool required,
+                      char out[ADVISE_NAME_MAX + 1])
 {
-    for (size_t i = lines->start; i < lines->end; i++)
-        if (strchr(" \t\r\n", lines->buf[i]) == NULL || lines->buf[i] == 0)
-            return lines->buf[i];
-    return 0;
+    if (cell.length > ADVISE_NAME_MAX || (cell.length == 0 && required))
+        env_table_expected(t, cell, "a name of 1 to 63 bytes");
+    else
+        snprintf(out, ADVISE_NAME_MAX + 1, "%.*s", (int)cell.length, cell.text);
+}
+
+/* Empty: not measured. What is not a number any more is one kind of divergence to us: infinity. */
+static double read_loss(struct env_table *t, struct env_cell cell)
+{
+    static const char *const GONE[] = {"nan", "-nan", "inf", "-inf", "infinity", "-infinity"};
+    double loss = (double)NAN;
+
+    if (cell.length == 0)
+        return loss;
+    for (size_t i = 0; i < BASE_COUNT(GONE); i++)
+        if (env_cell_is(cell, GONE[i]))
+            return (double)INFINITY;
+    struct env_cell number = env_cell_trim(cell);
+    if (!base_parse_f64(number.text, number.length, &loss))
+        env_table_expected(t, cell, "a loss: a number, nan, inf, or nothing");
+    return fabs(loss) > NUMBER_MAX ? (double)INFINITY : loss;
+}
+
+static void read_line(struct advise_runs *runs, struct env_table *t)
+{
+    char algorithm[ADVISE_NAME_MAX + 1] = "", label[ADVISE_NAME_MAX + 1] = "";
+    struct env_cell stated = env_table_cell(t, SIZE);
+    struct advise_point point = {0};
+    double size = 1;
+
+    read_name(t, env_table_cell(t, ALGORITHM), true, algorithm);
+    read_name(t, env_table_cell(t, RUN), false, label);
+    uint32_t machines = (uint32_t)env_table_whole(t, env_table_cell(t, MACHINES), 1,
+                                                  ADVISE_MACHINES_MAX, "machines");
+    if (stated.length > 0)
+        size = env_table_number(t, stated, 1e-9, NUMBER_MAX, "a size");
+    point.iteration =
+        env_table_number(t, env_table_cell(t, ITERATION), 0, NUMBER_MAX, "iterations done so far");
+    point.time_s =
+        env_table_number(t, env_table_cell(t, TIME), 0, NUMBER_MAX, "seconds since the start");
+    point.loss = read_loss(t, env_table_cell(t, LOSS));
+    if (t->status != SHOAL_OK)
+        return;
+    runs->sized |= stated.length > 0;
+    runs->unsized |= stated.length == 0;
+    struct advise_run *run = advise_runs_find(runs, algorithm, machines, size, label, t->err);
+    if (run == NULL) {
+        t->status = t->err->code == SHOAL_E_LIMIT ? SHOAL_E_LIMIT : SHOAL_E_NOMEM;
+        return;
+    }
+    const char *why = advise_runs_order(run, &point);
+    if (why != NULL)
+        env_table_bad(t, 0, "%s", why);
+    else
+        t->status = advise_runs_add(runs, run, &point, t->err);
+}
+
+static void read_csv(struct advise_runs *runs, struct env_table *t)
+{
+    static const char HEADER[] = "algorithm,machines,iteration,time_s,loss";
+    bool header = env_table_header(t, MAGIC, NAMED, COLUMNS, false);
+
+    while (env_table_next(t))
+        read_line(runs, t);
+    if (t->status == SHOAL_OK && t->in.line == 0)
+        t->status = base_err(t->err, SHOAL_E_FORMAT,
+                             "cannot read runs '%s': it is empty; expected a header such as %s",
+                             t->in.path, HEADER);
+    else if (!header)
+        env_table_bad(t, 0, "expected a header such as %s", HEADER);
 }
 
 shoal_status advise_runs_read(struct advise_runs *runs, shoal_env *env, const char *path,
                               shoal_err *err)
 {
-    struct env_lines lines;
-    size_t before = runs->count;
-    shoal_status st = env_lines_open(env, "runs", path, &lines, err);
+    struct env_table t;
+    shoal_err own = SHOAL_ERR_INIT;
+    const char *head = NULL;
+    size_t before = runs->count, size = 0;
 
-    if (st != SHOAL_OK)
-        return st;
-    st = first_byte(&lines) == '{' ? advise_runs_json(runs, &lines, err)
-                                   : advise_runs_csv(runs, &lines, err);
-    if (st == SHOAL_E_LIMIT && err != NULL) { /* where in all that was read */
+    err = err == NULL ? &own : err;
+    if (env_table_open(env, "runs", path, &t, err) != SHOAL_OK)
+        return t.status;
+    t.status = env_lines_head(&t.in, &head, &size, err);
+    if (t.status == SHOAL_OK && size > 0 && *head == '{')
+        t.status = advise_runs_json(runs, &t.in, err);
+    else if (t.status == SHOAL_OK)
+        read_csv(runs, &t);
+    if (t.status == SHOAL_E_LIMIT) { /* where in all that was read */
         shoal_err why = *err;
-        base_err(err, st, "cannot read runs '%s', line %llu: %.200s", path,
-                 (unsigned long long)lines.line, why.message);
+        base_err(err, t.status, "cannot read runs '%s', line %llu: %.200s", path,
+                 (unsigned long long)t.in.line, why.message);
         base_err_hint(err, "%s", why.hint);
     }
-    if (st == SHOAL_OK && runs->count == before && runs->point_count == 0)
-        st = env_lines_bad(&lines, 0, err, "it has no measurements");
-    runs->hash = runs->hash * 0x100000001b3u ^ lines.hash;
-    env_lines_close(&lines);
-    return st;
+    if (runs->count == before && runs->point_count == 0)
+        env_table_bad(&t, 0, "it has no measurements");
+    runs->hash = runs->hash * 0x100000001b3u ^ t.in.hash;
+    env_table_note(&t, runs->ignored);
+    return env_table_close(&t);
 }
 
 /* ---- judging ---- */

@@ -16,7 +16,7 @@
 #define ADVISE_RUNS_H
 
 #include "base/arena.h"
-#include "env/env.h"
+#include "env/table.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -67,6 +67,7 @@ struct advise_runs {
     uint64_t hash;      /* of all bytes read, for reports */
     bool sizes_missing; /* some runs state a size and some do not */
     bool sized, unsized;
+    char ignored[ENV_IGNORED_MAX]; /* columns that were not known, for a note; "": none */
 };
 
 void advise_runs_init(struct advise_runs *runs, const struct base_alloc *alloc);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_MAX = 256 << 20, PIECE = 64 * 1024, SETTINGS_MAX = 16 * 1024, THREADS_MAX = 4096 };
+enum { TEXT_MAX = 256 << 20, SETTINGS_MAX = 16 * 1024, THREADS_MAX = 4096 };
 
 static const double NUMBER_MAX = 1e15;
 
@@ -28,19 +28,15 @@ static shoal_status bad(const struct object *o, shoal_err *err, const char *what
 /* All that is left of the file. */
 static shoal_status read_rest(struct env_lines *lines, struct base_buf *out, shoal_err *err)
 {
-    size_t size = lines->end - lines->start;
-    shoal_status st = SHOAL_OK;
+    const char *bytes = NULL;
+    size_t size = 0;
+    shoal_status st;
 
-    base_buf_append(out, lines->buf + lines->start, size);
-    do {
-        st = env_read(lines->file, lines->buf, PIECE, &size, err);
-        if (st != SHOAL_OK)
-            return st;
-        base_buf_append(out, lines->buf, size);
-        for (size_t i = 0; i < size; i++)
-            lines->hash = (lines->hash ^ (unsigned char)lines->buf[i]) * 0x100000001b3u;
-    } while (size > 0 && base_buf_status(out) == SHOAL_OK);
-    lines->start = lines->end = 0;
+    while ((st = env_lines_block(lines, &bytes, &size, err)) == SHOAL_OK &&
+           base_buf_status(out) == SHOAL_OK)
+        base_buf_append(out, bytes, size);
+    if (st != SHOAL_OK && st != SHOAL_END)
+        return st;
     if (base_buf_status(out) == SHOAL_E_LIMIT)
         return base_err(err, SHOAL_E_LIMIT, "cannot read runs '%.150s': more than %d MB",
                         lines->path, TEXT_MAX >> 20);
@@ -171,6 +167,14 @@ static shoal_status read_source(struct advise_runs *runs, const struct object *o
     return st == SHOAL_E_NOMEM ? base_err_nomem(err, "reading runs") : SHOAL_OK;
 }
 
+static bool has_control(const char *name)
+{
+    for (; *name != '\0'; name++)
+        if ((unsigned char)*name < 0x20 || *name == 0x7f)
+            return true;
+    return false;
+}
+
 static shoal_status read_object(struct advise_runs *runs, const struct object *o, shoal_err *err)
 {
     const char *algorithm = json_string_value(json_object_get(o->json, "algorithm"));
@@ -193,6 +197,8 @@ static shoal_status read_object(struct advise_runs *runs, const struct object *o
         return bad(o, err,
                    "it says neither 'algorithm' nor 'app'; wanted is what 'shoal train "
                    "--json' prints");
+    if (has_control(algorithm)) /* it is shown on terminals */
+        return bad(o, err, "its algorithm's name has a control character");
     if (!json_is_integer(machines) || json_integer_value(machines) < 1 ||
         json_integer_value(machines) > ADVISE_MACHINES_MAX)
         return bad(o, err, "'machines' (or 'workers') is not a number from 1 to 100,000");
@@ -246,12 +252,9 @@ static shoal_status read_all(struct advise_runs *runs, const char *path, const c
 shoal_status advise_runs_json(struct advise_runs *runs, struct env_lines *lines, shoal_err *err)
 {
     struct base_buf text;
-    shoal_err own = SHOAL_ERR_INIT;
-    shoal_status st;
 
-    err = err == NULL ? &own : err;
     base_buf_init(&text, runs->alloc, TEXT_MAX);
-    st = read_rest(lines, &text, err);
+    shoal_status st = read_rest(lines, &text, err);
     if (st == SHOAL_OK)
         st = read_all(runs, lines->path, text.data, text.size, err);
     base_buf_fini(&text);

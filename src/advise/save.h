@@ -1,6 +1,6 @@
 /* save.h - fitted models as a file that the scheduler reads (`shoal sim --profiles FILE.json`).
  *
- * docs/formats.md describes it; sim/fitted.h reads it back, and load(save(x)) equals x. Any thread.
+ * docs/formats.md describes it; sim/bind.h reads it back, and load(save(x)) equals x. Any thread.
  * Tests: tests/unit/advise/test_save.c. */
 #ifndef ADVISE_SAVE_H
 #define ADVISE_SAVE_H

@@ -32,6 +32,8 @@
  * the larger sets of the dense data are. Folds are not cut, and a logistic loss is not. Columns are in
  * a table that every task reads in place, so no chain has a copy.
  *
+ * Dense data with far more rows than columns goes another way: lasso_gram.c.
+ *
  * The job is bulk synchronous and all decisions are the driver's, from sums in fixed order: the model
  * is the same bit for bit for any workers.
  *
@@ -50,44 +52,53 @@ static const char *const LOSSES[] = {"squared", "logistic", NULL};
 static const char *const PICKS[] = {"best", "simple", "last", NULL};
 static const char *const INDICES[] = {"one", "zero", NULL};
 static const char *const SCHEDULES[] = {"priority", "cyclic", "random", NULL};
+static const char *const TOL_OFS[] = {"objective", "null", NULL};
+static const char *const GRAMS[] = {"auto", "yes", "no", NULL};
+
+#define AT(member) offsetof(struct lasso_options, member)
 
 static const shoal_opt OPTS[] = {
-    {"loss", SHOAL_OPT_CHOICE, "squared", "what errors cost; logistic takes two different labels",
-     0, 0, LOSSES, offsetof(struct lasso_options, loss)},
-    {"mix", SHOAL_OPT_F64, "1", "share of |b| in the penalty, the rest is squares; 1: lasso", 0.001,
-     1, NULL, offsetof(struct lasso_options, mix)},
-    {"lambdas", SHOAL_OPT_U64, "100", "penalties on the path", 1, LASSO_LAMBDAS_MAX, NULL,
-     offsetof(struct lasso_options, lambdas)},
-    {"lambda", SHOAL_OPT_F64, "0", "the last penalty; 0: ratio x the first", 0, 1e15, NULL,
-     offsetof(struct lasso_options, lambda)},
-    {"ratio", SHOAL_OPT_F64, "0",
+    {AT(loss), SHOAL_OPT_CHOICE, "loss", 0, NULL, "squared",
+     "what errors cost; logistic takes two different labels", .choices = LOSSES},
+    {AT(mix), SHOAL_OPT_F64, "mix", 0, NULL, "1",
+     "share of |b| in the penalty, the rest is squares; 1: lasso", .min = 0.001, .max = 1},
+    {AT(lambdas), SHOAL_OPT_U64, "lambdas", 0, NULL, "100", "penalties on the path", .min = 1,
+     .max = LASSO_LAMBDAS_MAX},
+    {AT(lambda), SHOAL_OPT_F64, "lambda", 0, NULL, "0", "the last penalty; 0: ratio x the first",
+     .max = 1e15},
+    {AT(ratio), SHOAL_OPT_F64, "ratio", 0, NULL, "0",
      "the last penalty against the first; 0: 0.01 with fewer rows than columns, else 0.001, or "
      "where there is nothing more to explain",
-     0, 1, NULL, offsetof(struct lasso_options, ratio)},
-    {"folds", SHOAL_OPT_U64, "0", "parts of cross-validation; 0: none", 0, LASSO_FOLDS_MAX, NULL,
-     offsetof(struct lasso_options, folds)},
-    {"pick", SHOAL_OPT_CHOICE, "best",
+     .max = 1},
+    {AT(folds), SHOAL_OPT_U64, "folds", 0, NULL, "0", "parts of cross-validation; 0: none",
+     .max = LASSO_FOLDS_MAX},
+    {AT(pick), SHOAL_OPT_CHOICE, "pick", 0, NULL, "best",
      "of the path for predictions: least held-out loss, the simplest within a standard error of "
      "it, or the last; without folds the last",
-     0, 0, PICKS, offsetof(struct lasso_options, pick)},
-    {"tol", SHOAL_OPT_F64, "1e-3", "a solution's duality gap, against its objective", 1e-12, 1,
-     NULL, offsetof(struct lasso_options, tol)},
-    {"intercept", SHOAL_OPT_FLAG, "true", "fits one, without penalty", 0, 0, NULL,
-     offsetof(struct lasso_options, intercept)},
-    {"scale", SHOAL_OPT_FLAG, "false", "divides columns by their standard deviation first", 0, 0,
-     NULL, offsetof(struct lasso_options, scale)},
-    {"schedule", SHOAL_OPT_CHOICE, "priority", "in which order coordinates are visited", 0, 0,
-     SCHEDULES, offsetof(struct lasso_options, schedule)},
-    {"groups", SHOAL_OPT_U64, "0",
-     "of a working set, visited at once; 1: it is one task; 0: several where it is large", 0,
-     NUM_LASSO_GROUPS_MAX, NULL, offsetof(struct lasso_options, groups)},
-    {"theta", SHOAL_OPT_F64, "0.3",
-     "columns correlated by this and more are in one group; above 1: at random", 0.01, 2, NULL,
-     offsetof(struct lasso_options, theta)},
-    {"index", SHOAL_OPT_CHOICE, "one", "what the data calls its first column", 0, 0, INDICES,
-     offsetof(struct lasso_options, index)},
-    {"probabilities", SHOAL_OPT_FLAG, "false", "'shoal predict' tells that of the larger label too",
-     0, 0, NULL, offsetof(struct lasso_options, probabilities)},
+     .choices = PICKS},
+    {AT(tol), SHOAL_OPT_F64, "tol", 0, NULL, "1e-3",
+     "a solution's duality gap, as a share of what tol_of names", .min = 1e-12, .max = 1},
+    {AT(tol_of), SHOAL_OPT_CHOICE, "tol_of", 0, NULL, "objective",
+     "what tol is a share of; null: of the objective without coefficients, as in scikit-learn",
+     .choices = TOL_OFS},
+    {AT(intercept), SHOAL_OPT_FLAG, "intercept", 0, NULL, "true",
+     .help = "fits one, without penalty"},
+    {AT(scale), SHOAL_OPT_FLAG, "scale", 0, NULL, "false",
+     .help = "divides columns by their standard deviation first"},
+    {AT(schedule), SHOAL_OPT_CHOICE, "schedule", 0, NULL, "priority",
+     "in which order coordinates are visited", .choices = SCHEDULES},
+    {AT(groups), SHOAL_OPT_U64, "groups", 0, NULL, "0",
+     "of a working set, visited at once; 1: it is one task; 0: several where it is large",
+     .max = NUM_LASSO_GROUPS_MAX},
+    {AT(theta), SHOAL_OPT_F64, "theta", 0, NULL, "0.3",
+     "columns correlated by this and more are in one group; above 1: at random", .min = 0.01,
+     .max = 2},
+    {AT(gram), SHOAL_OPT_CHOICE, "gram", 0, NULL, "auto",
+     "finds the path from products of all columns; auto: where that is cheaper", .choices = GRAMS},
+    {AT(index), SHOAL_OPT_CHOICE, "index", 0, NULL, "one", "what the data calls its first column",
+     .choices = INDICES},
+    {AT(probabilities), SHOAL_OPT_FLAG, "probabilities", 0, NULL, "false",
+     .help = "'shoal predict' tells that of the larger label too"},
 };
 
 static const struct lasso_data *data_of(shoal_driver *driver)
@@ -101,7 +112,8 @@ static struct lasso_view chain_of(shoal_driver *driver, uint32_t chain)
     size_t size;
     const void *state = shoal_driver_executor_read(driver, chain, &size);
 
-    return lasso_view_of((void *)(uintptr_t)state, d->rows, d->columns); /* only read */
+    return lasso_view_of((void *)(uintptr_t)state, data_of(driver)->gram_parts > 0 ? 0 : d->rows,
+                         d->columns); /* only read */
 }
 
 /* ---- clocks ---- */
@@ -110,8 +122,10 @@ static struct lasso_view chain_of(shoal_driver *driver, uint32_t chain)
 static bool busy_in(const struct lasso_driver *d, enum lasso_fn fn, uint32_t groups,
                     uint32_t executor)
 {
+    if (fn == LASSO_MAKE)
+        return executor >= d->chains;
     if (executor < d->chains)
-        return fn == LASSO_TAKE
+        return fn == LASSO_TAKE || fn == LASSO_WALK
                    ? executor == 0
                    : (fn == LASSO_BEGIN || fn == LASSO_SOLVE) && (d->open >> executor & 1) != 0;
     if (fn == LASSO_SCAN)
@@ -124,6 +138,9 @@ static uint32_t unread_in(enum lasso_fn fn)
 {
     uint32_t none = 1u << LASSO_PATH | 1u << LASSO_JOINT;
 
+    if (fn == LASSO_MAKE || fn == LASSO_WALK)
+        return none | 1u << LASSO_SLOPE | 1u << LASSO_GRADIENT |
+               (fn == LASSO_MAKE ? 1u << LASSO_PRODUCTS : 0);
     if (fn == LASSO_SCAN)
         return none | 1u << LASSO_GRADIENT | 1u << LASSO_SET;
     if (fn == LASSO_EPOCH || fn == LASSO_LOOK)
@@ -256,6 +273,26 @@ static double worst_gap(const struct lasso_driver *d)
 
 /* ---- the path ---- */
 
+/* What the clock is for that finds a solution. */
+static enum lasso_fn solving(shoal_driver *driver)
+{
+    return data_of(driver)->gram_parts > 0 ? LASSO_WALK : LASSO_SOLVE;
+}
+
+/* How a lambda ended that has chains short of the tolerance: some still gained when rounds ran out, or
+ * none did. */
+static void note_short(struct lasso_driver *d)
+{
+    bool gains = false;
+
+    for (uint32_t c = 0; c < d->chains; c++)
+        if ((d->open >> c & 1) != 0)
+            gains = gains || (d->fn == LASSO_WALK ? d->solved[c].stuck == 0
+                                                  : d->solved[c].objective < d->before[c]);
+    if (d->open != 0 && d->stop != SHOAL_STOP_LIMIT)
+        d->stop = gains ? SHOAL_STOP_LIMIT : SHOAL_STOP_STALLED;
+}
+
 /* Appends chain 0's solution. */
 static shoal_status keep_solution(shoal_driver *driver, shoal_err *err)
 {
@@ -286,17 +323,19 @@ static shoal_status keep_solution(shoal_driver *driver, shoal_err *err)
     at->objective = d->solved[0].objective;
     at->loss = d->solved[0].loss;
     at->gap = worst_gap(d) * at->objective;
+    d->worst = fmax(d->worst, worst_gap(d));
+    note_short(d);
     for (uint32_t f = 0; f < d->folds; f++)
         at->held[f] = d->solved[f + 1].held;
     return SHOAL_OK;
 }
 
-/* The lambdas, from the largest that leaves any coefficient. */
-static shoal_status lay_path(shoal_driver *driver, shoal_err *err)
+/* The lambdas, from the largest that leaves any coefficient. most: the largest slope of none. */
+static shoal_status lay_path(shoal_driver *driver, double most, shoal_err *err)
 {
     const struct lasso_options *o = shoal_driver_options(driver);
     struct lasso_driver *d = shoal_driver_state(driver);
-    double excess, most = seen_of(d, 0, &excess), last = o->ratio;
+    double last = o->ratio;
 
     if (!(most > 0)) {
         base_err(err, SHOAL_E_IMPOSSIBLE, "no column says anything about the target");
@@ -304,7 +343,6 @@ static shoal_status lay_path(shoal_driver *driver, shoal_err *err)
         return SHOAL_E_IMPOSSIBLE;
     }
     d->first = most / o->mix;
-    d->null = d->solved[0].loss;
     if (last == 0)
         last = d->rows < d->all_columns ? 0.01 : 0.001;
     if (d->lambdas > 1 && o->lambda > d->first) {
@@ -320,7 +358,7 @@ static shoal_status lay_path(shoal_driver *driver, shoal_err *err)
             d->first * (d->lambdas > 1 ? pow(last, k / (double)(d->lambdas - 1)) : last);
     d->step = 0;
     d->round = 0;
-    return send(driver, LASSO_SOLVE, err);
+    return send(driver, solving(driver), err);
 }
 
 /* glmnet's rules, for a path whose end nobody has named. */
@@ -330,7 +368,8 @@ static bool nothing_left(const struct lasso_driver *d, const struct lasso_option
 
     if (o->lambda > 0 || o->ratio > 0 || d->step + 1 < LAMBDAS_MIN)
         return false;
-    return at->loss < (1 - EXPLAINED) * d->null || at[-1].loss - at->loss < GAIN_MIN * d->null;
+    return at->loss < (1 - EXPLAINED) * d->null[0] ||
+           at[-1].loss - at->loss < GAIN_MIN * d->null[0];
 }
 
 /* The objective of the lambda that would be picked if the path ended here. */
@@ -355,35 +394,76 @@ static shoal_status next_lambda(shoal_driver *driver, shoal_err *err)
         d->lambdas = d->step + 1;
     shoal_driver_report(driver, value_now(driver), (d->step + 1) / (double)d->lambdas, 0);
     d->open = (1u << d->chains) - 1;
+    d->rounds += d->round + 1;
     d->round = 0;
+    shoal_driver_iterations(driver, d->rounds);
     if (d->step + 1 == d->lambdas) {
+        shoal_driver_stopped(
+            driver, d->stop != SHOAL_STOP_UNSAID ? (shoal_stop)d->stop : SHOAL_STOP_TOLERANCE,
+            d->worst);
         shoal_driver_finish(driver);
         return SHOAL_OK;
     }
     d->step++;
-    return send(driver, LASSO_SOLVE, err);
+    return send(driver, solving(driver), err);
 }
 
-static shoal_status after_scan(shoal_driver *driver, shoal_err *err)
+/* Which chains are at the lambda's solution. */
+static shoal_status close_chain(shoal_driver *driver, uint32_t chain, double gap, shoal_err *err)
 {
     const struct lasso_options *o = shoal_driver_options(driver);
     struct lasso_driver *d = shoal_driver_state(driver);
 
+    if (!isfinite(gap))
+        return base_err(err, SHOAL_E_IMPOSSIBLE, "numbers of this data are too large");
+    d->gap[chain] = gap;
+    if (gap <= lasso_allowed(o, d->null[chain], d->solved[chain].objective))
+        d->open &= ~(1u << chain);
+    return SHOAL_OK;
+}
+
+static shoal_status after_products(shoal_driver *driver, shoal_err *err)
+{
+    struct lasso_driver *d = shoal_driver_state(driver);
+    double most = lasso_gram_join(driver, &d->null[0]);
+
+    return lay_path(driver, most, err);
+}
+
+static shoal_status after_walk(shoal_driver *driver, shoal_err *err)
+{
+    struct lasso_driver *d = shoal_driver_state(driver);
+    shoal_status st = close_chain(driver, 0, d->solved[0].gap, err);
+
+    d->updates += d->solved[0].updates;
+    shoal_driver_report(driver, NAN, NAN, d->solved[0].updates);
+    return st == SHOAL_OK ? next_lambda(driver, err) : st;
+}
+
+static shoal_status after_scan(shoal_driver *driver, shoal_err *err)
+{
+    struct lasso_driver *d = shoal_driver_state(driver);
+    double excess;
+
     gather_slopes(driver);
-    if (!(d->first > 0))
-        return lay_path(driver, err);
+    if (!(d->first > 0)) {
+        for (uint32_t c = 0; c < d->chains; c++)
+            d->null[c] = d->solved[c].objective;
+        return lay_path(driver, seen_of(d, 0, &excess), err);
+    }
     for (uint32_t c = 0; c < d->chains; c++) {
         if ((d->open >> c & 1) == 0)
             continue;
-        double gap = gap_of(driver, c);
-        if (!isfinite(gap))
-            return base_err(err, SHOAL_E_IMPOSSIBLE, "numbers of this data are too large");
-        d->gap[c] = gap;
-        if (gap <= o->tol * d->solved[c].objective)
-            d->open &= ~(1u << c);
+        shoal_status st = close_chain(driver, c, gap_of(driver, c), err);
+        if (st != SHOAL_OK)
+            return st;
     }
-    if (d->open == 0 || ++d->round == ROUNDS_MAX)
+    if (d->open == 0 || d->round + 1 == ROUNDS_MAX)
         return next_lambda(driver, err);
+    d->round++;
+    shoal_driver_iterations(driver, d->rounds + d->round);
+    for (uint32_t c = 0; c < d->chains; c++)
+        d->before[c] = d->solved[c].objective;
     /* how many rounds there will be is not known: each is half of what is left */
     shoal_driver_report(driver, NAN, (d->step + 1 - ldexp(1, -(int)d->round)) / d->lambdas, 0);
     return send(driver, LASSO_SOLVE, err);
@@ -393,7 +473,7 @@ static shoal_status after_scan(shoal_driver *driver, shoal_err *err)
 
 static shoal_status start(shoal_driver *driver, shoal_err *err)
 {
-    return send(driver, LASSO_BEGIN, err);
+    return send(driver, data_of(driver)->gram_parts > 0 ? LASSO_MAKE : LASSO_BEGIN, err);
 }
 
 /* A result of the size that its kind has. */
@@ -409,7 +489,7 @@ static shoal_status book(struct lasso_driver *d, const shoal_done *done, shoal_e
 {
     uint32_t e = done->executor, hand = e - d->chains;
 
-    if (done->fn == LASSO_PAUSE)
+    if (done->fn == LASSO_PAUSE || done->fn == LASSO_MAKE)
         return SHOAL_OK;
     if (e < d->chains)
         return keep_result(&d->solved[e], sizeof d->solved[0], done, err);
@@ -434,6 +514,10 @@ static shoal_status done(shoal_driver *driver, const shoal_done *done, shoal_err
     if (!last)
         return SHOAL_OK;
     d->ended = 0;
+    if (d->fn == LASSO_MAKE)
+        return after_products(driver, err);
+    if (d->fn == LASSO_WALK)
+        return after_walk(driver, err);
     if (d->fn == LASSO_SCAN)
         return after_scan(driver, err);
     if (d->fn == LASSO_EPOCH || d->fn == LASSO_LOOK ||
@@ -461,4 +545,5 @@ const shoal_app app_lasso = {.struct_size = sizeof app_lasso,
                              .score = lasso_score,
                              .page = lasso_page,
                              .tell = lasso_tell,
-                             .staleness = 0};
+                             .staleness = 0,
+                             .state_version = LASSO_STATE};

@@ -1,5 +1,6 @@
 /* lasso.h - what the files of the application `lasso` share: lasso.c (options and the driver),
  * lasso_plan.c (data to tables), lasso_task.c (the tasks), lasso_groups.c (working sets in groups),
+ * lasso_gram.c (the path from products of columns),
  * lasso_score.c (models written and used), lasso_tell.c (what was learnt, in words),
  * lasso_page.c (the path on a page).
  *
@@ -16,6 +17,12 @@
  *                   chains .. chains + parts - 1 scan a range of columns each, for all chains: state
  *                   is (chains, columns of the range) floats; the first `groups` of them also
  *                   visit a group of the working set each: struct lasso_hand
+ *
+ * By products of columns (gram_parts above 0) it is this:
+ *
+ *   table products  of all columns (num_lasso_gram): the driver adds up what executors leave
+ *   executors       0 solves: state is struct lasso_chain without u and z
+ *                   1 .. gram_parts make the products over a range of rows each
  *
  * Private to src/app and its tests. */
 #ifndef APP_LASSO_H
@@ -40,13 +47,27 @@ struct lasso_options {
     uint32_t pick;     /* enum lasso_pick */
     uint32_t index;    /* enum data_svm_base: from one or zero */
     uint32_t schedule; /* enum num_lasso_schedule */
+    uint32_t tol_of;   /* enum lasso_tol_of */
     uint64_t lambdas, folds, groups;
+    uint32_t gram; /* enum lasso_gram */
     double theta;
     double mix, lambda, ratio, tol; /* lambda, ratio: 0: not given */
     bool intercept, scale, probabilities;
 };
 
-enum { LASSO_DATA, LASSO_SLOPE, LASSO_GRADIENT, LASSO_PATH, LASSO_SET, LASSO_JOINT };
+enum lasso_tol_of { LASSO_TOL_OBJECTIVE, LASSO_TOL_NULL };
+
+enum lasso_gram { LASSO_GRAM_AUTO, LASSO_GRAM_YES, LASSO_GRAM_NO };
+
+enum {
+    LASSO_DATA,
+    LASSO_SLOPE,
+    LASSO_GRADIENT,
+    LASSO_PATH,
+    LASSO_SET,
+    LASSO_JOINT,
+    LASSO_PRODUCTS = LASSO_SET /* where products are made there are no groups */
+};
 
 enum lasso_fn {
     LASSO_BEGIN, /* a chain's point of b = 0 */
@@ -55,16 +76,19 @@ enum lasso_fn {
     LASSO_PAUSE, /* nothing: not this executor's clock */
     LASSO_EPOCH, /* an epoch over a group of the working set */
     LASSO_LOOK,  /* slopes of a group's columns */
-    LASSO_TAKE   /* the chain takes what groups have found */
+    LASSO_TAKE,  /* the chain takes what groups have found */
+    LASSO_MAKE,  /* products of columns over a range of rows */
+    LASSO_WALK   /* a solution from products */
 };
 
 /* The data table begins with this; offsets in bytes. */
 struct lasso_data {
     uint32_t rows, columns, chains, parts;
     uint32_t loss, intercept;
-    uint32_t groups;  /* of a working set; 1: it is one task */
-    uint32_t set_max; /* columns of a set that may be cut into groups */
-    uint64_t cut_min; /* what an epoch costs, in entries, from which on it is */
+    uint32_t groups;     /* of a working set; 1: it is one task */
+    uint32_t set_max;    /* columns of a set that may be cut into groups */
+    uint64_t cut_min;    /* what an epoch costs, in entries, from which on it is */
+    uint32_t gram_parts; /* ranges of rows whose products are made; 0: the path is found without */
     uint64_t entries;
     double y_mean;               /* taken off the targets */
     double label[2];             /* logistic: what the data calls 0 and 1 */
@@ -74,14 +98,24 @@ struct lasso_data {
     uint64_t scale_at;           /* floats by column, its values were divided by; 0: 1 */
     uint64_t name_at;            /* uint32_t by column, ascending: what the data calls it, from 0;
                                     0: as it is called here */
+    uint64_t mean_at;            /* doubles by column: to be taken off where products are made */
     uint32_t part_first[LASSO_PARTS_MAX + 1]; /* columns */
     double total[LASSO_CHAINS_MAX];           /* rows that a chain sees */
 };
 
-/* A solving executor's state: this, then b (columns), u, z (rows) doubles, then whether a column is
- * in the working set and which group it was in last (bytes). */
+/* A solving executor's state: this, then b (columns), u, z (rows) doubles, then b and z of the solution
+ * before, then whether a column is in the working set and which group it was in last (bytes). */
 struct lasso_chain {
     double intercept;
+    double null; /* the objective of no coefficients */
+    struct lasso_ahead {
+        double intercept;   /* of the solution before */
+        uint32_t solutions; /* so far, at most 2 */
+        uint32_t on;        /* this penalty was started ahead */
+        /* Visits that a column of the set took, in the last penalty that started where the one
+         * before ended [0] and in the last that started ahead [1]; 0: none since. */
+        double visits[2];
+    } ahead;
 };
 
 struct lasso_arg {
@@ -97,6 +131,8 @@ struct lasso_solved {
     uint64_t updates;
     uint32_t nonzero, set;
     uint32_t groups; /* above 1: nothing was solved, the set was cut */
+    uint32_t stuck;  /* of products: short of the tolerance nothing gains any more */
+    double gap;      /* of products */
 };
 
 struct lasso_visited { /* by a group */
@@ -116,9 +152,12 @@ struct lasso_step {
     uint64_t end; /* of its solution in the path */
 };
 
+enum { LASSO_STATE = 3 }; /* goes up with what is in checkpoints, see shoal_app */
+
 struct lasso_driver {
     uint32_t chains, parts, rows, columns, lambdas, folds;
     uint32_t all_columns; /* of the data, with those that are left out */
+    uint32_t constant;    /* columns that never vary */
     uint32_t step;        /* which lambda */
     uint32_t round;       /* of it */
     uint32_t open;        /* a bit each: chains that are not at its solution yet */
@@ -130,8 +169,12 @@ struct lasso_driver {
     double value, enough; /* of groups: the objective; what a round gains at least, against it */
     struct lasso_visited visited[NUM_LASSO_GROUPS_MAX];
     uint64_t clock, updates, path_max;
-    double first; /* the largest lambda */
-    double null;  /* the loss of no coefficients */
+    uint64_t rounds;                 /* of the lambdas before */
+    double first;                    /* the largest lambda */
+    double null[LASSO_CHAINS_MAX];   /* objectives of no coefficients */
+    double before[LASSO_CHAINS_MAX]; /* objectives of the round before */
+    double worst;                    /* gap of the path, of all chains, against the objective */
+    uint32_t stop;                   /* enum shoal_stop, so far */
     struct lasso_solved solved[LASSO_CHAINS_MAX];
     double gap[LASSO_CHAINS_MAX]; /* when last looked at */
     struct lasso_seen seen[LASSO_PARTS_MAX];
@@ -156,7 +199,7 @@ uint32_t lasso_column_of(const struct lasso_data *data, uint32_t name); /* lasso
 /* Parts of a chain's state. */
 struct lasso_view {
     struct lasso_chain *head;
-    double *b, *u, *z;
+    double *b, *u, *z, *past_b, *past_z;
     uint8_t *in, *group;
 };
 size_t lasso_chain_size(uint32_t rows, uint32_t columns);
@@ -165,6 +208,12 @@ struct lasso_view lasso_view_of(void *state, uint32_t rows, uint32_t columns);
 /* The problem of a chain without its weights; lambda is the caller's to set. */
 struct num_lasso lasso_problem(const struct lasso_data *data, const struct lasso_options *o,
                                uint32_t chain);
+
+/* The gap that a solution may have; null: the objective of no coefficients. */
+static inline double lasso_allowed(const struct lasso_options *o, double null, double objective)
+{
+    return o->tol * (o->tol_of == LASSO_TOL_NULL ? null : objective);
+}
 
 /* What a task of a chain has. */
 struct lasso_desk {
@@ -197,6 +246,20 @@ shoal_status lasso_run_take(struct lasso_desk *d, struct lasso_solved *result);
 /* The driver: what is to be done first, and after a clock of groups; what the next clock is for. */
 enum lasso_fn lasso_groups_begin(shoal_driver *driver, struct lasso_arg *arg);
 enum lasso_fn lasso_groups_next(shoal_driver *driver, struct lasso_arg *arg);
+
+/* ---- lasso_gram.c ---- */
+
+/* How many ranges of rows, if products pay or are asked for; 0: none. `dense`: all entries are there. */
+shoal_status lasso_gram_plan(const struct lasso_options *o, uint64_t rows, uint64_t columns,
+                             bool dense, uint32_t *out_parts, shoal_err *err);
+/* Bytes of a part's state and of the table `products`. */
+size_t lasso_gram_part_size(const struct lasso_data *data);
+size_t lasso_gram_table_size(const struct lasso_data *data);
+/* Tasks. */
+shoal_status lasso_run_make(struct lasso_desk *d, uint32_t which);
+shoal_status lasso_run_walk(struct lasso_desk *d, struct lasso_solved *result);
+/* The driver: the table from what parts left. The largest slope of no coefficients, and their loss. */
+double lasso_gram_join(shoal_driver *driver, double *out_loss);
 
 shoal_status lasso_tell(shoal_driver *driver, shoal_err *err);
 shoal_status lasso_plan(shoal_driver *driver, shoal_err *err);

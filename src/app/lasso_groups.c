@@ -257,7 +257,8 @@ enum lasso_fn lasso_groups_begin(shoal_driver *driver, struct lasso_arg *arg)
     j.d->value = num_lasso_joint_begin(&j.p, &j.set, &j.joint, j.u);
     j.d->points = j.joint.points;
     j.d->epochs = 0;
-    j.d->enough = j.o->tol / 2;
+    j.d->enough =
+        j.d->value > 0 ? lasso_allowed(j.o, j.d->null[0], j.d->value) / 2 / j.d->value : j.o->tol;
     arg->turn = NUM_LASSO_FIRST;
     return LASSO_EPOCH;
 }
@@ -293,7 +294,7 @@ static bool good_enough(const struct joining *j)
         excess += j->d->visited[g].excess;
     }
     return j->d->value - num_lasso_bound(&j->p, &point, most, excess) <=
-           j->o->tol / 2 * j->d->value;
+           lasso_allowed(j->o, j->d->null[0], j->d->value) / 2;
 }
 
 enum lasso_fn lasso_groups_next(shoal_driver *driver, struct lasso_arg *arg)

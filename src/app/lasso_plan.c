@@ -16,7 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { BITS = 64, BLOCK = 8 }; /* of a word; words between two counts of what is before */
 enum { ALIGN = 64, PART_ENTRIES = 1 << 18, PATH_SHARE = 2, GROUPS = 4, SET_MIN = 4096 };
 static const uint64_t CUT_MIN = 8 << 20; /* entries of a set whose epoch is worth a clock */
 static const double VALUE_MAX = 1e15;
@@ -31,7 +30,9 @@ struct planning {
     struct lasso_data *data; /* in its table */
     uint64_t *count;         /* entries by column, then where the next one goes */
     uint32_t all_columns;    /* of the data, as it is */
+    uint32_t constant;       /* columns that never vary */
     uint32_t *name;          /* of columns that are kept; NULL: all are */
+    bool dense;
 };
 
 static shoal_status bad(const struct planning *p, shoal_err *err, const char *what)
@@ -91,80 +92,11 @@ static shoal_status check_targets(struct planning *p, shoal_err *err)
     return SHOAL_OK;
 }
 
-/* ---- columns without a value ---- */
-
-/* Which columns have one, a bit each, and how many do before each block of words. */
-struct used {
-    uint64_t words, *bit;
-    uint32_t *before, count;
-};
-
-static void used_find(struct used *used, const struct data_svm *svm)
-{
-    for (uint64_t e = 0; e < svm->entries; e++)
-        used->bit[svm->x.index[e] / BITS] |= UINT64_C(1) << svm->x.index[e] % BITS;
-    for (uint64_t w = 0; w < used->words; w++) {
-        if (w % BLOCK == 0)
-            used->before[w / BLOCK] = used->count;
-        used->count += (uint32_t)__builtin_popcountll(used->bit[w]);
-    }
-}
-
-static uint32_t used_rank(const struct used *used, uint32_t column)
-{
-    uint64_t at = column / BITS;
-    uint32_t rank = used->before[at / BLOCK];
-
-    for (uint64_t w = at / BLOCK * BLOCK; w < at; w++)
-        rank += (uint32_t)__builtin_popcountll(used->bit[w]);
-    return rank +
-           (uint32_t)__builtin_popcountll(used->bit[at] & ((UINT64_C(1) << column % BITS) - 1));
-}
-
-static void used_list(const struct used *used, uint32_t *name)
-{
-    for (uint64_t w = 0; w < used->words; w++)
-        for (uint64_t bits = used->bit[w]; bits != 0; bits &= bits - 1)
-            *name++ = (uint32_t)(w * BITS + (uint64_t)__builtin_ctzll(bits));
-}
-
-/* Columns of the rows are numbered anew, in their order. */
-static shoal_status leave_out_unused(struct planning *p, struct data_svm *svm, shoal_err *err)
-{
-    struct used used = {.words = svm->x.columns / BITS + 1};
-    uint32_t *index = (uint32_t *)(uintptr_t)svm->x.index; /* ours to change */
-
-    p->all_columns = svm->x.columns;
-    if (svm->x.columns <= svm->entries)
-        return SHOAL_OK;
-    used.bit = base_calloc(p->alloc, used.words, sizeof *used.bit);
-    used.before = base_calloc(p->alloc, used.words / BLOCK + 1, sizeof *used.before);
-    if (used.bit != NULL && used.before != NULL) {
-        used_find(&used, svm);
-        p->name = base_calloc(p->alloc, used.count + (size_t)1, sizeof *p->name);
-    }
-    if (p->name != NULL) {
-        used_list(&used, p->name);
-        for (uint64_t e = 0; e < svm->entries; e++)
-            index[e] = used_rank(&used, index[e]);
-        svm->x.columns = used.count;
-    }
-    base_free(p->alloc, used.bit);
-    base_free(p->alloc, used.before);
-    return p->name != NULL ? SHOAL_OK : base_err_nomem(err, "numbering columns");
-}
-
 uint32_t lasso_column_of(const struct lasso_data *data, uint32_t name)
 {
-    uint32_t low = 0, high = data->columns;
+    const char *names = (const char *)data + data->name_at;
 
-    if (data->name_at == 0)
-        return name;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        *(lasso_name_of(data, middle) <= name ? &low : &high) = middle;
-    }
-    return low;
+    return data->name_at == 0 ? name : data_svm_column((const void *)names, data->columns, name);
 }
 
 /* ---- the table of columns ---- */
@@ -201,7 +133,7 @@ static shoal_status plan_groups(struct planning *p, shoal_err *err)
                         "groups are for the squared loss by priority, without folds");
     h->groups = p->o->groups > 0 ? (uint32_t)p->o->groups : GROUPS;
     h->cut_min = p->o->groups > 0 ? 1 : CUT_MIN;
-    if (!can || (p->o->groups == 0 && h->parts < GROUPS))
+    if (!can || h->gram_parts > 0 || (p->o->groups == 0 && h->parts < GROUPS))
         h->groups = 1;
     h->set_max = h->rows > SET_MIN ? h->rows : SET_MIN;
     h->set_max = h->set_max < h->columns ? h->set_max : h->columns;
@@ -213,7 +145,7 @@ static shoal_status make_data(struct planning *p, shoal_err *err)
     const struct num_csr *x = &p->svm->x;
     struct lasso_data *h = &p->head;
     uint64_t size = (sizeof *h + ALIGN - 1) / ALIGN * ALIGN, all = x->rows * x->columns;
-    bool dense = p->svm->entries > all / 2;
+    bool dense = p->dense;
 
     h->entries = p->svm->entries;
     h->loss = p->o->loss;
@@ -226,6 +158,7 @@ static shoal_status make_data(struct planning *p, shoal_err *err)
     h->fold_at = take(&size, h->rows);
     h->scale_at = p->o->scale ? take(&size, h->columns * sizeof(float)) : 0;
     h->name_at = p->name != NULL ? take(&size, h->columns * sizeof *p->name) : 0;
+    h->mean_at = h->gram_parts > 0 ? take(&size, h->columns * sizeof(double)) : 0;
     shoal_status st = make_table(p, "data", size, err);
     if (st != SHOAL_OK)
         return st;
@@ -299,8 +232,20 @@ static void drop_constants(struct planning *p)
         uint64_t count;
         float *value = column_of(p, j, &count);
         double mean, sd = deviation(value, count, p->data->rows, &mean);
-        if (sd <= CONSTANT * fabs(mean))
-            memset(value, 0, count * sizeof *value);
+        if (sd > CONSTANT * fabs(mean))
+            continue;
+        memset(value, 0, count * sizeof *value);
+    }
+}
+
+static void find_means(struct planning *p)
+{
+    double *mean = part(p, p->data->mean_at);
+
+    for (uint32_t j = 0; p->o->intercept && j < p->data->columns; j++) {
+        uint64_t count;
+        float *value = column_of(p, j, &count);
+        deviation(value, count, p->data->rows, &mean[j]);
     }
 }
 
@@ -394,9 +339,11 @@ static void cut_parts(struct planning *p)
     h->part_first[next] = p->svm->x.columns;
 }
 
-/* Executors that scan or visit groups. */
+/* Executors that scan, visit groups or make products. */
 static uint32_t hands_of(const struct lasso_data *h)
 {
+    if (h->gram_parts > 0)
+        return h->gram_parts;
     return h->groups > h->parts ? h->groups : h->parts;
 }
 
@@ -405,6 +352,8 @@ static size_t hand_size(const struct lasso_data *h, uint32_t hand)
 {
     size_t size = 0, group = h->groups > 1 && hand < h->groups ? lasso_hand_size(h) : 0;
 
+    if (h->gram_parts > 0)
+        return lasso_gram_part_size(h);
     if (hand < h->parts)
         size = (h->part_first[hand + 1] - h->part_first[hand]) * (size_t)h->chains * sizeof(float);
     return size > group ? size : group;
@@ -415,8 +364,8 @@ static shoal_status make_states(struct planning *p, shoal_err *err)
     const struct lasso_data *h = p->data;
 
     for (uint32_t e = 0; e < h->chains + hands_of(h); e++) {
-        size_t size =
-            e < h->chains ? lasso_chain_size(h->rows, h->columns) : hand_size(h, e - h->chains);
+        size_t size = e < h->chains ? lasso_chain_size(h->gram_parts > 0 ? 0 : h->rows, h->columns)
+                                    : hand_size(h, e - h->chains);
         if (shoal_driver_executor_state(p->driver, e, size) == NULL)
             return base_err_nomem(err, "making states");
     }
@@ -437,11 +386,13 @@ static shoal_status make_tables(struct planning *p, shoal_err *err)
                                .rows = h->rows,
                                .columns = h->columns,
                                .all_columns = p->all_columns,
+                               .constant = p->constant,
                                .lambdas = (uint32_t)p->o->lambdas,
                                .folds = h->chains - 1,
                                .open = (1u << h->chains) - 1,
                                .path_max = each * p->o->lambdas};
-    shoal_status st = make_table(p, "slope", (uint64_t)h->chains * h->rows * sizeof(double), err);
+    uint64_t rows = h->gram_parts > 0 ? 1 : h->rows;
+    shoal_status st = make_table(p, "slope", h->chains * rows * sizeof(double), err);
     if (st == SHOAL_OK)
         st = make_table(p, "gradient", (uint64_t)h->chains * h->columns * sizeof(float), err);
     if (st == SHOAL_OK)
@@ -450,6 +401,8 @@ static shoal_status make_tables(struct planning *p, shoal_err *err)
         st = make_table(p, "set", lasso_set_size(h), err);
     if (st == SHOAL_OK && h->groups > 1)
         st = make_table(p, "joint", lasso_joint_size(h), err);
+    if (st == SHOAL_OK && h->gram_parts > 0)
+        st = make_table(p, "products", lasso_gram_table_size(h), err);
     return st;
 }
 
@@ -462,7 +415,11 @@ static shoal_status plan_columns(struct planning *p, shoal_err *err)
     cut_parts(p);
     p->head.rows = (uint32_t)p->svm->x.rows;
     p->head.columns = p->svm->x.columns;
-    st = plan_groups(p, err);
+    p->dense = p->svm->entries > p->svm->x.rows * p->svm->x.columns / 2;
+    st = lasso_gram_plan(p->o, p->svm->x.rows, p->svm->x.columns, p->dense, &p->head.gram_parts,
+                         err);
+    if (st == SHOAL_OK)
+        st = plan_groups(p, err);
     if (st == SHOAL_OK)
         st = shoal_driver_executors(p->driver, (uint32_t)p->o->folds + 1 + hands_of(&p->head), err);
     if (st == SHOAL_OK)
@@ -473,6 +430,8 @@ static shoal_status plan_columns(struct planning *p, shoal_err *err)
     drop_constants(p);
     if (p->o->scale)
         scale_columns(p);
+    if (p->data->gram_parts > 0)
+        find_means(p);
     fill_targets(p);
     st = deal_folds(p, err);
     if (st == SHOAL_OK)
@@ -498,8 +457,11 @@ shoal_status lasso_plan(shoal_driver *driver, shoal_err *err)
         st = check_values(&p, err);
     if (st == SHOAL_OK)
         st = check_targets(&p, err);
+    p.all_columns = svm.x.columns;
     if (st == SHOAL_OK)
-        st = leave_out_unused(&p, &svm, err);
+        st = data_svm_compact(&svm, &p.name, err);
+    if (st == SHOAL_OK)
+        st = data_svm_constant(&svm, &p.constant, err);
     if (st == SHOAL_OK) {
         p.count = base_calloc(p.alloc, svm.x.columns, sizeof *p.count);
         st = p.count != NULL ? plan_columns(&p, err) : base_err_nomem(err, "turning the matrix");

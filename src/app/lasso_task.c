@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES_ANY = 1 << 20, ROUNDS_MAX = 20000 };
+enum { LANES_ANY = 1 << 20, ROUNDS_MAX = 20000, AHEAD_VISITS = 6 };
 
 size_t lasso_chain_size(uint32_t rows, uint32_t columns)
 {
-    return sizeof(struct lasso_chain) + (columns + 2 * (size_t)rows) * sizeof(double) +
+    return sizeof(struct lasso_chain) + (2 * (size_t)columns + 3 * (size_t)rows) * sizeof(double) +
            2 * (size_t)columns;
 }
 
@@ -22,7 +22,9 @@ struct lasso_view lasso_view_of(void *state, uint32_t rows, uint32_t columns)
     v.b = (double *)(void *)(v.head + 1);
     v.u = v.b + columns;
     v.z = v.u + rows;
-    v.in = (uint8_t *)(v.z + rows);
+    v.past_b = v.z + rows;
+    v.past_z = v.past_b + columns;
+    v.in = (uint8_t *)(v.past_z + rows);
     v.group = v.in + columns;
     return v;
 }
@@ -94,9 +96,9 @@ static void run_begin(struct lasso_desk *d, uint32_t chain)
 
     num_lasso_begin(&d->p, &point);
     memset(v.group, NUM_LASSO_NO_GROUP, d->data->columns);
-    v.head->intercept = point.intercept;
     lasso_judge(d, chain, v.z, &result);
     result.objective = result.loss;
+    *v.head = (struct lasso_chain){.intercept = point.intercept, .null = result.loss};
     shoal_task_result(d->task, &result, sizeof result);
 }
 
@@ -121,6 +123,7 @@ shoal_status lasso_solve_set(struct lasso_desk *d, const struct lasso_view *v,
 {
     struct num_lasso_point point = {.u = v->u, .z = v->z, .intercept = v->head->intercept};
     struct num_lasso_effort effort = {.tol = d->o->tol / 2,
+                                      .null = d->o->tol_of == LASSO_TOL_NULL ? v->head->null : 0,
                                       .rounds_max = ROUNDS_MAX,
                                       .schedule = (enum num_lasso_schedule)d->o->schedule,
                                       .seed = shoal_task_random(d->task)};
@@ -150,22 +153,92 @@ static void list_set(const struct lasso_desk *d, const struct lasso_view *v, uin
         }
 }
 
+/* ---- the start of a penalty ---- */
+
+/* Where the last penalty took more than AHEAD_VISITS visits a column, the next one starts ahead, on the
+ * line through the last two solutions (num_lasso_ahead), and so do others while that takes no more visits
+ * than starting where the last one ended took. With a loose tolerance it would not pay: going ahead
+ * doubles the errors of the last solutions, and an epoch less than halves them. Visits in thousands,
+ * without and with it, of 100 penalties down to a hundredth, at 1e-3:
+ *
+ *     1,500 x 15,000 dense, neighbours correlated by 0.9      10593    6563
+ *     1,000 x 12,000 dense, by 0.5                             7429    2815
+ *     80,000 x 50,000 sparse, Zipf                             7836    6931
+ */
+static bool ahead_pays(const struct lasso_ahead *a)
+{
+    return a->solutions == 2 && a->visits[0] > AHEAD_VISITS && a->visits[1] <= a->visits[0];
+}
+
+static void count_visits(struct lasso_ahead *a, uint32_t round, const struct lasso_solved *result)
+{
+    a->visits[a->on] = (round > 0 ? a->visits[a->on] : 0) +
+                       (double)result->updates / (result->set > 0 ? result->set : 1);
+    if (a->on == 0)
+        a->visits[1] = 0;
+}
+
+/* From the last solution, which is then the past. */
+static shoal_status go_ahead(const struct lasso_desk *d, const struct lasso_view *v,
+                             struct num_lasso_point *point)
+{
+    struct lasso_ahead *a = &v->head->ahead;
+    struct num_lasso_past past = {v->past_b, v->past_z, a->intercept};
+    uint32_t *column = base_malloc(&base_alloc_libc, d->data->columns * sizeof *column);
+    struct num_lasso_set all = {d->data->columns, column, v->b};
+    double by = d->arg.lambda / d->arg.before; /* penalties are a geometric row */
+
+    if (column == NULL)
+        return SHOAL_E_NOMEM;
+    for (uint32_t j = 0; j < d->data->columns; j++)
+        column[j] = j;
+    a->on = num_lasso_ahead(d->ops, &d->p, by, &past, &all, point);
+    a->intercept = past.intercept;
+    base_free(&base_alloc_libc, column);
+    return SHOAL_OK;
+}
+
+static shoal_status begin_penalty(const struct lasso_desk *d, const struct lasso_view *v)
+{
+    struct lasso_ahead *a = &v->head->ahead;
+    struct num_lasso_point point = {.u = v->u, .z = v->z, .intercept = v->head->intercept};
+    shoal_status st = SHOAL_OK;
+
+    if (ahead_pays(a)) {
+        st = go_ahead(d, v, &point);
+    } else {
+        memcpy(v->past_b, v->b, d->data->columns * sizeof *v->b);
+        memcpy(v->past_z, v->z, d->data->rows * sizeof *v->z);
+        a->intercept = point.intercept;
+        a->on = 0;
+    }
+    a->solutions += a->solutions < 2;
+    v->head->intercept = point.intercept;
+    return st;
+}
+
 static shoal_status run_solve(struct lasso_desk *d, uint32_t chain, shoal_err *err)
 {
     struct lasso_view v =
         lasso_view_of(shoal_task_new_state(d->task, true), d->data->rows, d->data->columns);
+    shoal_status st = d->arg.round == 0 ? begin_penalty(d, &v) : SHOAL_OK;
     uint32_t count = widen(d, chain, &v);
     uint32_t *column = base_calloc(&base_alloc_libc, count + 1, sizeof *column);
     struct num_lasso_set set = {count, column, NULL};
     struct lasso_solved result = {.groups = 1};
-    shoal_status st = SHOAL_E_NOMEM;
 
     set.b = base_calloc(&base_alloc_libc, count + 1, sizeof *set.b);
-    if (column != NULL && set.b != NULL) {
+    if (column == NULL || set.b == NULL)
+        st = SHOAL_E_NOMEM;
+    if (st == SHOAL_OK) {
         list_set(d, &v, column, set.b);
         st = lasso_cut(d, &v, &set, &result);
-        if (st == SHOAL_OK && result.groups == 1)
-            st = lasso_solve_set(d, &v, &set, &result);
+    }
+    if (st == SHOAL_OK && result.groups == 1) {
+        st = lasso_solve_set(d, &v, &set, &result);
+        count_visits(&v.head->ahead, d->arg.round, &result);
+    } else {
+        v.head->ahead.visits[0] = 0; /* nobody counts those of groups */
     }
     lasso_judge(d, chain, v.z, &result);
     base_free(&base_alloc_libc, column);
@@ -181,6 +254,15 @@ static shoal_status run_take(struct lasso_desk *d, shoal_err *err)
 
     shoal_task_result(d->task, &result, sizeof result);
     return st == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "solving for a working set");
+}
+
+static shoal_status run_walk(struct lasso_desk *d, shoal_err *err)
+{
+    struct lasso_solved result = {.groups = 1};
+    shoal_status st = lasso_run_walk(d, &result);
+
+    shoal_task_result(d->task, &result, sizeof result);
+    return st == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "solving from products");
 }
 
 static void run_scan(struct lasso_desk *d, uint32_t which)
@@ -226,8 +308,12 @@ shoal_status lasso_run(shoal_task *task, shoal_err *err)
         st = lasso_run_epoch(&d, executor - d.data->chains);
     else if (fn == LASSO_LOOK)
         st = lasso_run_look(&d, executor - d.data->chains);
+    else if (fn == LASSO_MAKE)
+        st = lasso_run_make(&d, executor - d.data->chains);
+    else if (fn == LASSO_WALK)
+        return run_walk(&d, err);
     if (st != SHOAL_OK)
-        return base_err_nomem(err, "visiting a group");
+        return base_err_nomem(err, fn == LASSO_MAKE ? "making products" : "visiting a group");
     if (executor >= d.data->chains)
         return SHOAL_OK;
     if (!weigh(&d, executor))

@@ -23,12 +23,18 @@ static int larger_first(const void *a, const void *b)
 static void tell_chosen(shoal_driver *driver, uint32_t chosen, uint64_t count, double mean,
                         double error)
 {
+    const struct lasso_options *o = shoal_driver_options(driver);
     const struct lasso_driver *d = shoal_driver_state(driver);
     char line[LINE];
 
     snprintf(line, sizeof line, "lambda %.4g, %u of %u: %llu of %u columns", d->of[chosen].lambda,
              chosen + 1, d->lambdas, (unsigned long long)count, d->all_columns);
     shoal_driver_say(driver, line);
+    if (d->constant > 0) {
+        snprintf(line, sizeof line, "%u of %u columns never vary%s", d->constant, d->all_columns,
+                 o->intercept ? ": the intercept has them" : "");
+        shoal_driver_say(driver, line);
+    }
     if (d->folds > 0) {
         snprintf(line, sizeof line, "held-out loss %.6g, standard error %.2g, %u folds", mean,
                  error, d->folds);

@@ -19,42 +19,40 @@
 #include <stddef.h>
 #include <string.h>
 
+#define AT(member) offsetof(struct lda_options, member)
+
 static const shoal_opt OPTS[] = {
-    {"topics", SHOAL_OPT_U64, NULL, "how many [100, or as many as the model in from has]", 2, 1e6,
-     NULL, offsetof(struct lda_options, topics)},
-    {"iterations", SHOAL_OPT_U64, "100", "passes over all tokens", 1, 1e6, NULL,
-     offsetof(struct lda_options, iterations)},
-    {"alpha", SHOAL_OPT_F64, "0", "prior of each topic in a document; 0: 50 / topics", 0, 1e6, NULL,
-     offsetof(struct lda_options, alpha)},
-    {"beta", SHOAL_OPT_F64, "0.01", "prior of each word in a topic", 1e-6, 1e6, NULL,
-     offsetof(struct lda_options, beta)},
-    {"evaluate", SHOAL_OPT_U64, "10", "iterations between two values; 0: only the last", 0, 1e6,
-     NULL, offsetof(struct lda_options, evaluate)},
-    {"holdout", SHOAL_OPT_F64, "0",
-     "share of documents not to train on but to judge by, 512 documents at most", 0, 0.5, NULL,
-     offsetof(struct lda_options, holdout)},
-    {"optimise", SHOAL_OPT_U64, "0",
-     "iterations between two steps towards priors that suit the corpus; 0: they stay", 0, 1e6, NULL,
-     offsetof(struct lda_options, optimise)},
-    {"from", SHOAL_OPT_STR, NULL, "model whose topics to begin with, to go on with more documents",
-     0, 0, NULL, offsetof(struct lda_options, from)},
-    {"executors", SHOAL_OPT_U64, "0",
-     "parts of documents and of words, as many as can work at once; 0: by the data, up to 128", 0,
-     LDA_EXECUTORS_MAX, NULL, offsetof(struct lda_options, executors)},
-    {"format", SHOAL_OPT_CHOICE, "auto", "of the corpus", 0, 0, data_corpus_format_names,
-     offsetof(struct lda_options, format)},
-    {"vocab", SHOAL_OPT_STR, NULL,
-     "file with the names of words, one a line; of text: the words to keep", 0, 0, NULL,
-     offsetof(struct lda_options, vocab)},
-    {"stop_words", SHOAL_OPT_STR, NULL,
-     "words to leave out: 'english', 'none' or a file of them; english for text", 0, 0, NULL,
-     offsetof(struct lda_options, stop_words)},
-    {"min_count", SHOAL_OPT_U64, "0", "leave out words that occur less often in all", 0, 1e15, NULL,
-     offsetof(struct lda_options, min_count)},
-    {"max_share", SHOAL_OPT_F64, "1", "leave out words in more than this share of documents", 1e-9,
-     1, NULL, offsetof(struct lda_options, max_share)},
-    {"min_length", SHOAL_OPT_U64, "2", "of a word of text, in characters", 1, 255, NULL,
-     offsetof(struct lda_options, min_length)},
+    {AT(topics), SHOAL_OPT_U64, "topics", 0, NULL, NULL,
+     "how many [100, or as many as the model in from has]", .min = 2, .max = 1e6},
+    {AT(iterations), SHOAL_OPT_U64, "iterations", 0, NULL, "100", "passes over all tokens",
+     .min = 1, .max = 1e6},
+    {AT(alpha), SHOAL_OPT_F64, "alpha", 0, NULL, "0",
+     "prior of each topic in a document; 0: 50 / topics", .max = 1e6},
+    {AT(beta), SHOAL_OPT_F64, "beta", 0, NULL, "0.01", "prior of each word in a topic", .min = 1e-6,
+     .max = 1e6},
+    {AT(evaluate), SHOAL_OPT_U64, "evaluate", 0, NULL, "10",
+     "iterations between two values; 0: only the last", .max = 1e6},
+    {AT(holdout), SHOAL_OPT_F64, "holdout", 0, NULL, "0",
+     "share of documents not to train on but to judge by, 512 documents at most", .max = 0.5},
+    {AT(optimise), SHOAL_OPT_U64, "optimise", 0, NULL, "0",
+     "iterations between two steps towards priors that suit the corpus; 0: they stay", .max = 1e6},
+    {AT(from), SHOAL_OPT_STR, "from",
+     .help = "model whose topics to begin with, to go on with more documents"},
+    {AT(executors), SHOAL_OPT_U64, "executors", 0, NULL, "0",
+     "parts of documents and of words, as many as can work at once; 0: by the data, up to 128",
+     .max = LDA_EXECUTORS_MAX},
+    {AT(format), SHOAL_OPT_CHOICE, "format", 0, NULL, "auto", "of the corpus",
+     .choices = data_corpus_format_names},
+    {AT(vocab), SHOAL_OPT_STR, "vocab",
+     .help = "file with the names of words, one a line; of text: the words to keep"},
+    {AT(stop_words), SHOAL_OPT_STR, "stop_words",
+     .help = "words to leave out: 'english', 'none' or a file of them; english for text"},
+    {AT(min_count), SHOAL_OPT_U64, "min_count", 0, NULL, "0",
+     "leave out words that occur less often in all", .max = 1e15},
+    {AT(max_share), SHOAL_OPT_F64, "max_share", 0, NULL, "1",
+     "leave out words in more than this share of documents", .min = 1e-9, .max = 1},
+    {AT(min_length), SHOAL_OPT_U64, "min_length", 0, NULL, "2", "of a word of text, in characters",
+     .min = 1, .max = 255},
 };
 
 double lda_alpha(const struct lda_options *options, uint32_t topics)
@@ -156,19 +154,40 @@ static enum lda_fn next_fn(const struct lda_driver *d, const struct lda_options 
     return LDA_WORDS;
 }
 
+/* A sampler goes on to move when it has converged. It is called converged when the last tenth of its
+ * iterations lowered the value by less than 0.1 %, and cut short when by more than 1 %. */
+static shoal_stop stops(const struct lda_driver *d, uint64_t iterations, double value)
+{
+    static const double CONVERGED = 0.001, CUT_SHORT = 0.01;
+    double tenth = (double)iterations / 10 / (double)(iterations - d->past_at);
+    double fall = (d->past - value) / fabs(d->past) * tenth;
+
+    if (d->past_at == 0)
+        return SHOAL_STOP_SCHEDULE;
+    return fall < CONVERGED   ? SHOAL_STOP_TOLERANCE
+           : fall > CUT_SHORT ? SHOAL_STOP_LIMIT
+                              : SHOAL_STOP_SCHEDULE;
+}
+
 /* The model of the last evaluation is kept for who saves it. */
 static shoal_status report(shoal_driver *driver, shoal_err *err)
 {
     const struct lda_options *o = shoal_driver_options(driver);
-    const struct lda_driver *d = shoal_driver_state(driver);
+    struct lda_driver *d = shoal_driver_state(driver);
+    double value = -d->likelihood / (double)d->tokens;
     shoal_status st = o->holdout > 0 ? lda_held_judge(driver, err) : SHOAL_OK;
 
-    shoal_driver_report(driver, -d->likelihood / (double)d->tokens,
-                        (double)d->iterations / (double)o->iterations, 0);
-    if (d->iterations == o->iterations)
+    shoal_driver_report(driver, value, (double)d->iterations / (double)o->iterations, 0);
+    if (d->iterations == o->iterations) {
+        shoal_driver_stopped(driver, stops(d, o->iterations, value), NAN);
         shoal_driver_finish(driver);
-    else
-        lda_model_drop(driver);
+        return st;
+    }
+    if (10 * d->iterations <= 9 * o->iterations) {
+        d->past = value;
+        d->past_at = d->iterations;
+    }
+    lda_model_drop(driver);
     return st;
 }
 
@@ -184,6 +203,7 @@ static shoal_status close_clock(shoal_driver *driver, shoal_err *err)
     if (st != SHOAL_OK)
         return st;
     d->iterations += d->fn == LDA_DOCUMENTS;
+    shoal_driver_iterations(driver, d->iterations);
     for (uint32_t e = 0; e < d->executors; e++)
         d->likelihood += d->part[e];
     memset(d->part, 0, sizeof d->part);

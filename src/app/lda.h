@@ -111,6 +111,8 @@ struct lda_driver {
     uint64_t tokens, words;
     uint64_t clock, iterations; /* iterations that have ended */
     double part[LDA_EXECUTORS_MAX], likelihood;
+    double past;      /* the value of the last evaluation before the last tenth of all iterations */
+    uint64_t past_at; /* its iteration; 0: there was none */
 };
 
 /* Depends on the data only. */

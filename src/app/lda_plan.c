@@ -407,7 +407,8 @@ shoal_status lda_load(shoal_driver *driver, struct data_corpus *corpus, struct d
                                     .stop_words = o->stop_words,
                                     .min_count = o->min_count,
                                     .max_share = o->max_share,
-                                    .min_length = (uint32_t)o->min_length};
+                                    .min_length = (uint32_t)o->min_length,
+                                    .compact = true};
     shoal_status st =
         data_corpus_load(shoal_driver_env(driver), shoal_driver_path(driver), &opts, corpus, err);
 

@@ -46,9 +46,11 @@ static shoal_status put_line(struct judged *j, uint64_t document, struct base_bu
 {
     const struct num_corpus *x = &j->corpus.x;
     uint64_t from = x->start[document], entries = x->start[document + 1] - from;
-    struct num_lda_mixture mix;
-    shoal_status st = num_lda_fold(j->judge, x->word + from, x->count + from, entries, &mix, err);
+    struct num_lda_mixture mix = {0};
+    shoal_status st = SHOAL_OK;
 
+    if (entries > 0)
+        st = num_lda_fold(j->judge, x->word + from, x->count + from, entries, &mix, err);
     if (st != SHOAL_OK)
         return st;
     base_buf_clear(line);

@@ -24,61 +24,60 @@
  * others 2015; sgd: averaged models), which need more epochs the more they are.
  *
  * The end. Dual: passes give a guess of the duality gap, which is often low; when it is small enough
- * a clock of JUDGE tasks finds the gap itself, and the job ends when that is below tol x objective.
- * Lasso: every NUM_LINEAR_REST-th epoch visits all columns and is judged; it ends when the sum of
- * |subgradients|, all at the same weights, is tol x share of the smallest class of what it was at
- * first. Sgd: after `epochs`.
+ * a clock of JUDGE tasks finds the gap itself. Lasso: every NUM_LINEAR_REST-th epoch visits all columns,
+ * and a look at the gap follows when subgradients foretell its end, or after as many epochs. Both end
+ * when the gap is below tol x objective. Sgd: after `epochs`.
  *
  * Tests: tests/unit/app/test_logreg.c, tests/cli/test_train_logreg.py. */
 #include "app/logreg.h"
 
 #include "base/err.h"
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 enum { SGD_EPOCHS = 20 };
+static const double DIVERGED = 10; /* times the objective of no training at all */
 static const char *const LOSSES[] = {"logistic", "hinge", "squared_hinge", "softmax", NULL};
 static const char *const PENALTIES[] = {"l2", "l1", NULL};
 static const char *const ALGORITHMS[] = {"auto", "newton", "sdca", "sgd", NULL};
 static const char *const INDICES[] = {"one", "zero", NULL};
 
+#define AT(member) offsetof(struct logreg_options, member)
+
 static const shoal_opt OPTS[] = {
-    {"loss", SHOAL_OPT_CHOICE, "logistic",
-     "what errors cost; hinges make support vector machines, softmax a multinomial model", 0, 0,
-     LOSSES, offsetof(struct logreg_options, loss)},
-    {"penalty", SHOAL_OPT_CHOICE, "l2", "on weights: squares, or l1 for few of them (logistic)", 0,
-     0, PENALTIES, offsetof(struct logreg_options, penalty)},
-    {"cost", SHOAL_OPT_F64, "1", "of errors, against the penalty: LIBLINEAR's C", 1e-9, 1e9, NULL,
-     offsetof(struct logreg_options, cost)},
-    {"lambda", SHOAL_OPT_F64, "0", "in place of cost: 1 / (lambda x rows); 0: not given", 0, 1e9,
-     NULL, offsetof(struct logreg_options, lambda)},
-    {"algorithm", SHOAL_OPT_CHOICE, "auto", "auto: by loss and shape of the data", 0, 0, ALGORITHMS,
-     offsetof(struct logreg_options, algorithm)},
-    {"tol", SHOAL_OPT_F64, "0",
-     "0: 0.01 of the first slope (newton, l1); a gap of 2e-5 of the objective (sdca), of a hinge "
-     "5e-4 (newton) and 2e-4 (sdca)",
-     0, 1, NULL, offsetof(struct logreg_options, tol)},
-    {"epochs", SHOAL_OPT_U64, "0", "at most so many; 0: 1000, and 20 for sgd", 0, 1e6, NULL,
-     offsetof(struct logreg_options, epochs)},
-    {"executors", SHOAL_OPT_U64, "0",
-     "parts of the data, as many as can work at once; 0: by the data, up to 64", 0,
-     LOGREG_EXECUTORS_MAX, NULL, offsetof(struct logreg_options, executors)},
-    {"wave", SHOAL_OPT_U64, "0",
+    {AT(loss), SHOAL_OPT_CHOICE, "loss", 0, NULL, "logistic",
+     "what errors cost; hinges make support vector machines, softmax a multinomial model",
+     .choices = LOSSES},
+    {AT(penalty), SHOAL_OPT_CHOICE, "penalty", 0, NULL, "l2",
+     "on weights: squares, or l1 for few of them (logistic)", .choices = PENALTIES},
+    {AT(cost), SHOAL_OPT_F64, "cost", 0, NULL, "1", "of errors, against the penalty: LIBLINEAR's C",
+     .min = 1e-9, .max = 1e9},
+    {AT(lambda), SHOAL_OPT_F64, "lambda", 0, NULL, "0",
+     "in place of cost: 1 / (lambda x rows); 0: not given", .max = 1e9},
+    {AT(algorithm), SHOAL_OPT_CHOICE, "algorithm", 0, NULL, "auto",
+     "auto: by loss and shape of the data", .choices = ALGORITHMS},
+    {AT(tol), SHOAL_OPT_F64, "tol", 0, NULL, "0",
+     "ends when the duality gap is this share of the objective; 0: chosen", .max = 1},
+    {AT(epochs), SHOAL_OPT_U64, "epochs", 0, NULL, "0", "at most so many; 0: 1000, and 20 for sgd",
+     .max = 1e6},
+    {AT(executors), SHOAL_OPT_U64, "executors", 0, NULL, "0",
+     "parts of the data, as many as can work at once; 0: by the data, up to 64",
+     .max = LOGREG_EXECUTORS_MAX},
+    {AT(wave), SHOAL_OPT_U64, "wave", 0, NULL, "0",
      "executors that work at once from the same weights, with --staleness 0 (sdca, sgd, l1): more "
      "in parallel, more epochs; 0: 4",
-     0, LOGREG_EXECUTORS_MAX, NULL, offsetof(struct logreg_options, wave)},
-    {"judge", SHOAL_OPT_U64, "0",
-     "epochs from one look at the objective to the next (sdca, sgd); 0: when it pays", 0, 1e6, NULL,
-     offsetof(struct logreg_options, judge)},
-    {"bias", SHOAL_OPT_FLAG, "false", "one more column, of ones (penalised like the others)", 0, 0,
-     NULL, offsetof(struct logreg_options, bias)},
-    {"rate", SHOAL_OPT_F64, "0.1", "first step of sgd", 1e-9, 1e3, NULL,
-     offsetof(struct logreg_options, rate)},
-    {"index", SHOAL_OPT_CHOICE, "one", "what the data calls its first column", 0, 0, INDICES,
-     offsetof(struct logreg_options, index)},
-    {"probabilities", SHOAL_OPT_FLAG, "false", "'shoal predict' tells them too, class by class", 0,
-     0, NULL, offsetof(struct logreg_options, probabilities)},
+     .max = LOGREG_EXECUTORS_MAX},
+    {AT(judge), SHOAL_OPT_U64, "judge", 0, NULL, "0",
+     "epochs from one look at the objective to the next (sdca, sgd); 0: when it pays", .max = 1e6},
+    {AT(bias), SHOAL_OPT_FLAG, "bias", 0, NULL, "false",
+     .help = "one more column, of ones (penalised like the others)"},
+    {AT(rate), SHOAL_OPT_F64, "rate", 0, NULL, "0.1", "first step of sgd", .min = 1e-9, .max = 1e3},
+    {AT(index), SHOAL_OPT_CHOICE, "index", 0, NULL, "one", "what the data calls its first column",
+     .choices = INDICES},
+    {AT(probabilities), SHOAL_OPT_FLAG, "probabilities", 0, NULL, "false",
+     .help = "'shoal predict' tells them too, class by class"},
 };
 
 uint64_t logreg_epochs(const struct logreg_options *o, uint32_t way)
@@ -104,6 +103,8 @@ struct logreg_result logreg_take_sum(struct logreg_driver *d)
         sum.sharp += d->of[e].sharp;
         sum.dual += d->of[e].dual;
         sum.units += d->of[e].units;
+        sum.most = fmax(sum.most, d->of[e].most);
+        sum.bend += d->of[e].bend;
         for (int i = 0; i < NUM_LINEAR_STEPS; i++)
             sum.line[i] += d->of[e].line[i];
     }
@@ -220,18 +221,40 @@ static bool is_last(shoal_driver *driver)
 
 /* ---- ends of epochs ---- */
 
-/* Whether to find out where we are. */
-static bool judging_pays(struct logreg_driver *d, const struct logreg_options *o,
-                         const struct logreg_result *sum, double half)
+/* The objective of weights that are all 0. */
+static double untrained(shoal_driver *driver)
 {
+    const struct logreg_options *o = shoal_driver_options(driver);
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    double all = d->cost * (double)d->rows;
+
+    switch (o->loss) {
+    case NUM_LINEAR_LOGISTIC: return all * d->lanes * log(2);
+    case NUM_LINEAR_SOFTMAX: return all * log(d->lanes);
+    default: return all * d->lanes;
+    }
+}
+
+/* Whether to find out where we are. */
+static bool judging_pays(shoal_driver *driver, const struct logreg_result *sum, double half)
+{
+    const struct logreg_options *o = shoal_driver_options(driver);
+    struct logreg_driver *d = shoal_driver_state(driver);
+
     if (o->judge > 0 && d->way != NUM_LINEAR_LASSO)
         return d->epoch - d->judged >= o->judge;
+    bool long_ago = d->epoch - d->judged >= NUM_LINEAR_REST;
     switch (d->way) {
     case NUM_LINEAR_DUAL: {
-        double enough = fmin(d->tol * (sum->loss + half), d->expect);
-        return sum->gap <= enough || d->epoch - d->judged >= NUM_LINEAR_REST;
+        /* Rows tell their gaps before they move. What is left after this pass is less: about by as much
+         * as this pass found less than the one before. */
+        double enough = fmin(d->tol * (sum->loss + half), d->expect), before = d->found;
+        d->found = sum->gap;
+        double left = before > sum->gap ? sum->gap * (sum->gap / before) : sum->gap;
+        return left <= enough || long_ago;
     }
-    case NUM_LINEAR_LASSO: return (d->epoch - 1) % NUM_LINEAR_REST == 0;
+    case NUM_LINEAR_LASSO:
+        return sum->gap <= fmin(d->expect, d->tol * untrained(driver)) || long_ago;
     default: return true;
     }
 }
@@ -255,18 +278,40 @@ static shoal_status end_epoch(shoal_driver *driver, shoal_err *err)
         d->scale *= exp(-step_of(shoal_driver_options(driver), d->epoch));
     d->epoch++;
     d->clock += !d->bulk; /* a wave has counted */
+    shoal_driver_iterations(driver, d->epoch);
     if (!isfinite(sum.loss) || !isfinite(sum.gap)) {
         base_err(err, SHOAL_E_IMPOSSIBLE, "training diverges in epoch %llu",
                  (unsigned long long)d->epoch);
         base_err_hint(err, logreg_is_sgd(d->way) ? "lower rate" : "scale the columns");
         return SHOAL_E_IMPOSSIBLE;
     }
-    if (d->way == NUM_LINEAR_LASSO && d->epoch == 1)
-        d->first = sum.gap;
     d->rest = sum.gap;
-    if (is_last(driver) || judging_pays(d, shoal_driver_options(driver), &sum, half_square(driver)))
+    if (is_last(driver) || judging_pays(driver, &sum, half_square(driver)))
         return judge(driver, err);
     return begin_epoch(driver, err);
+}
+
+double logreg_gap(double value, double above)
+{
+    if (!isfinite(value) || isnan(above))
+        return 1;
+    return value > 0 ? fmin(fmax(above / value, (double)FLT_EPSILON), 1) : 0;
+}
+
+double logreg_enough(const struct logreg_driver *d, double value)
+{
+    return fmax(d->tol, (double)FLT_EPSILON) * value;
+}
+
+shoal_status logreg_finish(shoal_driver *driver, shoal_stop why, double gap)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+
+    if (why == SHOAL_STOP_TOLERANCE && gap > d->tol)
+        why = SHOAL_STOP_STALLED; /* floats show no smaller gap */
+    shoal_driver_stopped(driver, why, gap);
+    shoal_driver_finish(driver);
+    return SHOAL_OK;
 }
 
 static shoal_status judged(shoal_driver *driver, shoal_err *err)
@@ -279,16 +324,17 @@ static shoal_status judged(shoal_driver *driver, shoal_err *err)
 
     if (d->way == NUM_LINEAR_DUAL) {
         gap = value - (sum.penalty - half);
-        enough = d->tol * value;
+        enough = logreg_enough(d, value);
         d->expect = d->rest / 2;
-        if (d->epoch == 1)
-            d->first = gap;
     } else if (d->way == NUM_LINEAR_LASSO) {
         value += sum.penalty;
-        gap = sum.gap;
-        enough = d->tol * d->share * d->first;
+        gap = logreg_l1_above(value, sum.loss, sum.most, sum.dual, sum.bend);
+        enough = logreg_enough(d, value);
+        d->expect = d->rest * enough / gap / 2; /* subgradients and gap fall about alike */
     }
-    if (!isfinite(value)) {
+    if (d->first == 0)
+        d->first = gap;
+    if (!isfinite(value) || (logreg_is_sgd(d->way) && value > DIVERGED * untrained(driver))) {
         base_err(err, SHOAL_E_IMPOSSIBLE, "training diverges in epoch %llu",
                  (unsigned long long)d->epoch);
         base_err_hint(err, logreg_is_sgd(d->way) ? "lower rate" : "scale the columns");
@@ -297,10 +343,12 @@ static shoal_status judged(shoal_driver *driver, shoal_err *err)
     if (!logreg_is_sgd(d->way) && d->first > enough)
         done = fmax(done, fmin(fmax(log(d->first / gap) / log(d->first / enough), 0), 1));
     shoal_driver_report(driver, value, done, 0);
-    if (is_last(driver) || (!logreg_is_sgd(d->way) && gap <= enough)) {
-        shoal_driver_finish(driver);
-        return SHOAL_OK;
-    }
+    if (!logreg_is_sgd(d->way) && gap <= enough)
+        return logreg_finish(driver, SHOAL_STOP_TOLERANCE, logreg_gap(value, gap));
+    if (is_last(driver))
+        return logreg_is_sgd(d->way)
+                   ? logreg_finish(driver, SHOAL_STOP_SCHEDULE, (double)NAN)
+                   : logreg_finish(driver, SHOAL_STOP_LIMIT, logreg_gap(value, gap));
     return begin_epoch(driver, err);
 }
 
@@ -330,6 +378,8 @@ static void book(shoal_driver *driver, uint32_t executor, const struct logreg_re
     of->penalty += result->penalty;
     of->sharp += result->sharp;
     of->dual += result->dual;
+    of->most = fmax(of->most, result->most);
+    of->bend += result->bend;
     for (int i = 0; i < NUM_LINEAR_STEPS; i++)
         of->line[i] += result->line[i];
     if (d->way == NUM_LINEAR_LASSO)
@@ -354,8 +404,10 @@ static shoal_status done(shoal_driver *driver, const shoal_done *done, shoal_err
     if (!last)
         return by_newton(d) || d->bulk ? SHOAL_OK : send_some(driver, err);
     d->ended = 0;
-    if (by_newton(d))
+    if (by_newton(d)) {
+        shoal_driver_iterations(driver, d->epoch);
         return logreg_newton_clock(driver, fn, err);
+    }
     if (fn == LOGREG_JUDGE)
         return judged(driver, err);
     return d->sent < d->executors ? send_wave(driver, err) : end_epoch(driver, err);
@@ -378,4 +430,6 @@ const shoal_app app_logreg = {.struct_size = sizeof app_logreg,
                               .run = logreg_run,
                               .save = logreg_save,
                               .score = logreg_score,
+                              .tell = logreg_tell,
+                              .state_version = LOGREG_STATE,
                               .staleness = SHOAL_STALENESS_PLANNED};

@@ -6,7 +6,7 @@
  * What is where, by the way to the minimum (num/linear.h has the ways):
  *
  *              executors have     their state        tables besides the labels
- *   newton     rows               curves, margins    point: where to look; sum: what was found
+ *   newton     rows               curves, and more   point: where to look; sum: what was found
  *   gram       rows               curves             the same, and the Hessian
  *   dual       rows               alpha, rest        w
  *   sgd        rows               -                  w
@@ -50,12 +50,14 @@ uint64_t logreg_epochs(const struct logreg_options *options, uint32_t way);
 enum {
     LOGREG_W = 0, /* (columns, lanes) weights; newton: the point that tasks look at */
     LOGREG_Z = 0, /* lasso: (rows, lanes) margins */
-    LOGREG_LABEL, /* what the data calls the classes: doubles, as bytes; no task reads it */
+    LOGREG_LABEL, /* what the data calls the classes: doubles, as bytes; then, of a `named` job, the
+                     columns (data_svm_compact): uint32_t. No task reads it */
     LOGREG_SUM,   /* newton: (columns, lanes), what the tasks of a clock found */
     LOGREG_KEPT,  /* newton: LOGREG_VECTORS x (columns, lanes), for the driver */
     LOGREG_GRAM   /* gram: (columns, columns) */
 };
 
+enum { LOGREG_STATE = 1 };   /* goes up with what is in checkpoints, see shoal_app */
 enum { LOGREG_VECTORS = 6 }; /* see logreg_newton.h */
 
 enum logreg_fn {
@@ -76,6 +78,7 @@ struct logreg_data {
     uint32_t columns; /* of x */
     uint32_t all_columns;
     uint32_t lanes, loss, way;
+    uint32_t l1;    /* the penalty is |w|_1 */
     uint32_t first; /* lasso: the first column */
     float cost;
     uint64_t start_at, index_at, value_at;
@@ -90,9 +93,10 @@ struct logreg_arg {
     uint64_t epoch;
     double step, scale; /* sgd; factors: weights are scale x the table */
     float spread;
-    uint32_t whole;  /* visits all rows */
-    float smooth;    /* newton: of a hinge */
-    uint32_t sample; /* slope: above 1, and the Hessian of one row in so many */
+    uint32_t whole;         /* visits all rows */
+    float smooth, recentre; /* newton: of a hinge; see struct num_linear_slope */
+    float moved;            /* with `moves`: step along the last line by which kept margins move */
+    uint32_t moves;
 };
 
 struct logreg_result {
@@ -100,6 +104,7 @@ struct logreg_result {
     double gap;         /* dual: of visited rows; lasso: sum of |subgradients| */
     double penalty;     /* judge: dual: sum of conjugates; lasso: |w|_1 */
     double sharp, dual; /* newton: of a smoothed hinge, see struct num_linear_slope */
+    double most, bend;  /* penalty l1: see logreg_l1_above; of the lasso `dual` is its `along` */
     uint64_t units;     /* rows; lasso: columns */
     double line[NUM_LINEAR_STEPS];
 };
@@ -107,19 +112,28 @@ struct logreg_result {
 struct logreg_driver {
     uint32_t executors, lanes, columns, way; /* columns with the bias */
     uint32_t classes, bulk;
+    uint32_t named;    /* LOGREG_LABEL has names of columns */
+    uint32_t constant; /* columns that never vary */
     uint64_t rows, clock, ended;
-    double cost, tol, share; /* share: of the smallest class */
+    double cost, tol;
     uint64_t epoch;
     uint32_t sent; /* of this epoch's executors, in this order: */
     uint32_t order[LOGREG_EXECUTORS_MAX];
     uint64_t judged; /* epoch of the last judgement */
     double scale;    /* factors; others 1 */
-    double first;    /* what has to fall, as it was at first: slope, gap or sum of |subgradients| */
-    double expect;   /* dual: the gap at which judging pays */
+    double first;    /* the gap at first */
+    double expect;   /* judging pays below it: dual: gap; lasso: sum of |subgradients| */
+    double found;    /* dual: the guess of the last pass */
     /* newton */
-    uint32_t tries, steps, sample;
-    double least, step, down, rest, rest_first;
-    double smooth, value, dual, bound; /* hinge; smooth is 0 for others: see logreg_hinge.c */
+    uint32_t tries, steps;
+    double least, step, down, rest, rest_first, above; /* above: at most so much to gain */
+    /* hinge; smooth is 0 for others: see logreg_hinge.c */
+    double smooth, recentre, smoothing, value, dual, bound;
+    double stands;               /* step along the last line that kept margins are at */
+    uint32_t moves;              /* the next slope moves kept margins */
+    uint32_t still;              /* nothing that floats show is left to gain */
+    double lowest, lowest_value; /* gap, objective, and the epoch that found either */
+    uint64_t lowest_at;
     struct logreg_result of[LOGREG_EXECUTORS_MAX]; /* of this epoch; newton: of this clock */
 };
 
@@ -129,6 +143,17 @@ static inline size_t logreg_size(const struct logreg_driver *d)
 }
 /* Sum over executors, in order; they are zeroed. */
 struct logreg_result logreg_take_sum(struct logreg_driver *d);
+/* What shoal_driver_stopped takes: `above`, how far the objective may be above its minimum, as a share.
+ * Objectives are not negative, so at most 1; and nothing is claimed that floats cannot show. */
+double logreg_gap(double value, double above);
+/* The gap at which a job ends: tol x value, or what floats can show if that is more. */
+double logreg_enough(const struct logreg_driver *d, double value);
+/* Ends the job; `tolerance` becomes `stalled` if the gap is above tol. */
+shoal_status logreg_finish(shoal_driver *driver, shoal_stop why, double gap);
+/* Penalty l1: how far value = |w|_1 + loss may be above its minimum, with `most` the largest |slope| of
+ * the losses, `along` the sum of slope x weight and `bend` that of a / (1 - a / cost) over the rows'
+ * dual variables a. See logreg_prox.c. */
+double logreg_l1_above(double value, double loss, double most, double along, double bend);
 double logreg_dot(const float *a, const float *b, size_t size);
 shoal_status logreg_plan(shoal_driver *driver, shoal_err *err);
 /* The first clock; a hinge wants its part before. */
@@ -138,13 +163,15 @@ shoal_status logreg_newton_start(shoal_driver *driver, shoal_err *err);
 shoal_status logreg_newton_clock(shoal_driver *driver, uint32_t fn, shoal_err *err);
 shoal_status logreg_run(shoal_task *task, shoal_err *err);
 shoal_status logreg_score(shoal_score *score, shoal_err *err);
+/* What is odd about the data: one class, columns that never vary. */
+shoal_status logreg_tell(shoal_driver *driver, shoal_err *err);
 
 /* In models. */
 struct logreg_shape {
     uint32_t version, loss, penalty, classes, lanes, columns, bias, index;
     double cost; /* as it came out, lambda or not */
 };
-enum { LOGREG_VERSION = 1 };
+enum { LOGREG_VERSION = 1, LOGREG_NAMED = 2 }; /* named: with a part `columns` */
 /* What was learnt: (columns, lanes). */
 void logreg_weights(shoal_driver *driver, float *out);
 shoal_status logreg_save(shoal_driver *driver, shoal_model *model, shoal_err *err);

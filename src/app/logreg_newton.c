@@ -5,7 +5,7 @@
  * Method. A SLOPE clock gives f and its gradient g at the point, and each executor keeps the curves
  * of its rows there. The direction d solves H d = -g about: by conjugate gradients, preconditioned
  * by the diagonal of H (one DIAGONAL clock, then a TURN clock a step, until the residual is a tenth
- * of what it was); or, with few columns, exactly (one HESSIAN clock, then Cholesky's factors here).
+ * of what it was, or three tenths for a hinge); or, with few columns, exactly (one HESSIAN clock, then Cholesky's factors here).
  * The next SLOPE clock tries w + d, then w + d / 2, ... until f falls enough (Armijo). An accepted
  * try already has the next gradient and curves; a refused one has overwritten the curves, which is
  * right since the accepted one always comes last and nobody goes back.
@@ -13,8 +13,10 @@
  * That is of smooth losses with squares as penalty. What is different for a hinge is in
  * logreg_hinge.c, for the l1 penalty in logreg_prox.c.
  *
- * It ends when |g| is down to tol x share of the smallest class of what it was at w = 0 (LIBLINEAR's
- * rule), when floats cannot show a better point, or after `epochs` directions.
+ * The slopes of the losses at w are dual variables, and their duality gap is |g|^2 / 2: f(w) is at
+ * most that far above the minimum, which also follows from the penalty's curvature. It ends when that is
+ * tol x f(w), when floats cannot show a better point or STILL_MAX directions have found none, or
+ * after `epochs` directions.
  *
  * The point that tasks look at is table LOGREG_W: w + step x d before a slope, the direction of
  * conjugate gradients before a turn. Vectors are floats in the table LOGREG_KEPT; dot products and
@@ -23,11 +25,18 @@
 #include "app/logreg_newton.h"
 
 #include "base/err.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { STEPS_MAX = 40, TRIES_MAX = 10 };
-static const double CG_TOL = 0.1, ARMIJO = 1e-4;
+enum {
+    STEPS_MAX = 40,
+    TRIES_MAX = 10,
+    STILL_MAX =
+        50 /* directions without a gap lower by a hundredth, or an objective by a millionth */
+};
+static const double CG_TOL = 0.1, CG_TOL_HINGE = 0.3; /* its problems are not solved to the end */
+static const double ARMIJO = 1e-4;
 
 static struct newton_vectors vectors_of(shoal_driver *driver)
 {
@@ -63,7 +72,10 @@ shoal_status logreg_newton_next(shoal_driver *driver, struct newton_vectors *v, 
                                 shoal_err *err)
 {
     struct logreg_driver *d = shoal_driver_state(driver);
-    struct logreg_arg arg = {.smooth = (float)d->smooth, .sample = d->sample};
+    struct logreg_arg arg = {.smooth = (float)d->smooth,
+                             .recentre = (float)d->recentre,
+                             .moved = (float)(d->step - d->stands),
+                             .moves = d->moves};
     uint32_t ours = 1u << LOGREG_LABEL | 1u << LOGREG_SUM | 1u << LOGREG_KEPT | 1u << LOGREG_GRAM;
     shoal_dispatch task = {.struct_size = sizeof task,
                            .fn = fn,
@@ -74,6 +86,9 @@ shoal_status logreg_newton_next(shoal_driver *driver, struct newton_vectors *v, 
                            .unread = ours};
     shoal_status st = SHOAL_OK;
 
+    d->recentre = 0;
+    if (fn == LOGREG_SLOPE)
+        d->stands = d->step;
     memset(v->sum, 0, v->size * sizeof *v->sum);
     for (; task.executor < d->executors && st == SHOAL_OK; task.executor++)
         st = shoal_driver_dispatch(driver, &task, err);
@@ -85,15 +100,24 @@ shoal_status logreg_newton_start(shoal_driver *driver, shoal_err *err)
     struct logreg_driver *d = shoal_driver_state(driver);
     struct newton_vectors v = vectors_of(driver);
 
-    d->least = INFINITY;
+    d->least = d->lowest = d->lowest_value = INFINITY;
     return logreg_newton_next(driver, &v, LOGREG_SLOPE, err);
 }
 
-shoal_status logreg_newton_finish(shoal_driver *driver, double value)
+shoal_status logreg_newton_finish(shoal_driver *driver, double value, shoal_stop why, double gap)
 {
     shoal_driver_report(driver, value, 1, 0);
-    shoal_driver_finish(driver);
-    return SHOAL_OK;
+    return logreg_finish(driver, why, gap);
+}
+
+bool logreg_newton_still(struct logreg_driver *d, double value, double gap)
+{
+    if (gap < 0.99 * d->lowest || value < d->lowest_value * (1 - 1e-6)) {
+        d->lowest = fmin(d->lowest, gap);
+        d->lowest_value = fmin(d->lowest_value, value);
+        d->lowest_at = d->epoch;
+    }
+    return d->epoch - d->lowest_at >= STILL_MAX;
 }
 
 /* ---- directions ---- */
@@ -159,10 +183,10 @@ static shoal_status turned(shoal_driver *driver, struct newton_vectors *v, shoal
         v->d[i] += by * v->point[i];
         v->left[i] -= by * v->sum[i];
     }
-    double rest = residual(v);
+    double rest = residual(v), share = d->smooth > 0 ? CG_TOL_HINGE : CG_TOL;
     float turn = (float)(rest / d->rest);
     d->rest = rest;
-    if (++d->steps == STEPS_MAX || !(rest > CG_TOL * CG_TOL * d->rest_first))
+    if (++d->steps == STEPS_MAX || !(rest > share * share * d->rest_first))
         return begin_step(driver, v, err);
     for (size_t i = 0; i < v->size; i++)
         v->point[i] = v->left[i] / v->scale[i] + turn * v->point[i];
@@ -170,11 +194,12 @@ static shoal_status turned(shoal_driver *driver, struct newton_vectors *v, shoal
 }
 
 /* In place: the lower half of h (n, n) becomes its factor. The least pivot is 1, that of the
- * penalty; rounding may make it look less. */
+ * penalty; rounding may make it look less. Where rounding is all that is left of a pivot, the column
+ * depends on those before it and gets no step: its pivot is infinite. */
 static void cholesky(float *h, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        float *row = h + i * n;
+        float *row = h + i * n, lost = 4 * (float)n * FLT_EPSILON * row[i];
         for (size_t k = 0; k <= i; k++) {
             const float *other = h + k * n;
             float sum[8] = {0};
@@ -186,7 +211,10 @@ static void cholesky(float *h, size_t n)
                 sum[0] += row[j] * other[j];
             float rest = row[k] - ((sum[0] + sum[1]) + (sum[2] + sum[3])) -
                          ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-            row[k] = i == k ? sqrtf(fmaxf(rest, 1)) : rest / other[k];
+            if (i == k)
+                row[k] = rest > lost || lost < 1 ? sqrtf(fmaxf(rest, 1)) : INFINITY;
+            else
+                row[k] = rest / other[k];
         }
     }
 }
@@ -239,13 +267,17 @@ static shoal_status accept(shoal_driver *driver, struct newton_vectors *v, doubl
     d->least = value;
     if (d->smooth > 0)
         return logreg_hinge_accept(driver, v, sum, err);
-    double slope = sqrt(logreg_dot(v->g, v->g, v->size));
+    double above = 0.5 * logreg_dot(v->g, v->g, v->size), enough = logreg_enough(d, value);
     if (d->epoch == 0)
-        d->first = slope;
-    double enough = d->tol * d->share * d->first;
-    shoal_driver_report(driver, value, logreg_newton_progress(d->first, slope, enough), 0);
-    if (!(slope > enough) || d->epoch++ == logreg_epochs(o, d->way))
-        return logreg_newton_finish(driver, value);
+        d->first = above;
+    d->above = above;
+    shoal_driver_report(driver, value, logreg_newton_progress(d->first, above, enough), 0);
+    if (above <= enough)
+        return logreg_newton_finish(driver, value, SHOAL_STOP_TOLERANCE, logreg_gap(value, above));
+    if (logreg_newton_still(d, value, above))
+        return logreg_newton_finish(driver, value, SHOAL_STOP_STALLED, logreg_gap(value, above));
+    if (d->epoch++ == logreg_epochs(o, d->way))
+        return logreg_newton_finish(driver, value, SHOAL_STOP_LIMIT, logreg_gap(value, above));
     return logreg_newton_turn(driver, v, err);
 }
 
@@ -257,9 +289,17 @@ static shoal_status sloped(shoal_driver *driver, struct newton_vectors *v,
 
     if (d->epoch == 0 || value <= d->least + ARMIJO * d->step * d->down)
         return accept(driver, v, value, sum, err);
-    if (++d->tries > TRIES_MAX) /* as good as floats can tell */
+    if (++d->tries > TRIES_MAX && d->way == NUM_LINEAR_GRAM && d->smooth == 0) {
+        /* Cholesky's factor of a Hessian that floats cannot hold: from here on by turns. */
+        d->way = NUM_LINEAR_NEWTON;
+        d->step = d->down = d->tries = 0;
+        memset(v->d, 0, v->size * sizeof *v->d); /* both may be no numbers */
+        return logreg_newton_try(driver, v, err);
+    }
+    if (d->tries > TRIES_MAX) /* as good as floats can tell */
         return d->smooth > 0 ? logreg_hinge_stuck(driver, v, err)
-                             : logreg_newton_finish(driver, d->least);
+                             : logreg_newton_finish(driver, d->least, SHOAL_STOP_STALLED,
+                                                    logreg_gap(d->least, d->above));
     d->step /= 2;
     return logreg_newton_try(driver, v, err);
 }
@@ -274,7 +314,7 @@ shoal_status logreg_newton_clock(shoal_driver *driver, uint32_t fn, shoal_err *e
 
     switch (fn) {
     case LOGREG_SLOPE:
-        return prox ? logreg_prox_sloped(driver, &v, sum.loss, err) : sloped(driver, &v, &sum, err);
+        return prox ? logreg_prox_sloped(driver, &v, &sum, err) : sloped(driver, &v, &sum, err);
     case LOGREG_DIAGONAL: return begin_turns(driver, &v, err);
     case LOGREG_TURN: return turned(driver, &v, err);
     case LOGREG_LINE: return logreg_hinge_step(driver, &v, &sum, err);

@@ -24,8 +24,8 @@ shoal_status logreg_newton_next(shoal_driver *driver, struct newton_vectors *v, 
 shoal_status logreg_newton_try(shoal_driver *driver, struct newton_vectors *v, shoal_err *err);
 /* Clocks for a direction from w, where the slopes and curves are known. */
 shoal_status logreg_newton_turn(shoal_driver *driver, struct newton_vectors *v, shoal_err *err);
-/* Ends the job at w, with this objective. */
-shoal_status logreg_newton_finish(shoal_driver *driver, double value);
+/* Ends the job at w, with this objective, for this reason, at most `gap` of it above the minimum. */
+shoal_status logreg_newton_finish(shoal_driver *driver, double value, shoal_stop why, double gap);
 /* How far `now` is from `first` to `enough`, which all fall. */
 double logreg_newton_progress(double first, double now, double enough);
 
@@ -39,8 +39,12 @@ shoal_status logreg_hinge_accept(shoal_driver *driver, struct newton_vectors *v,
 shoal_status logreg_hinge_stuck(shoal_driver *driver, struct newton_vectors *v, shoal_err *err);
 
 /* The l1 penalty: a point is looked at; the Hessian there is summed up. */
-shoal_status logreg_prox_sloped(shoal_driver *driver, struct newton_vectors *v, double loss,
-                                shoal_err *err);
+shoal_status logreg_prox_sloped(shoal_driver *driver, struct newton_vectors *v,
+                                const struct logreg_result *sum, shoal_err *err);
 shoal_status logreg_prox_solve(shoal_driver *driver, struct newton_vectors *v, shoal_err *err);
+
+/* Whether a job that has this objective, and this gap, should give up: nothing has become better for
+ * many directions. */
+bool logreg_newton_still(struct logreg_driver *d, double value, double gap);
 
 #endif

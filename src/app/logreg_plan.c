@@ -3,6 +3,8 @@
  * Rows are dealt out like cards, since data is often sorted by class. A bias is a column of ones,
  * the last one. Where executors keep private copies of the weights (dual, sgd), columns are numbered
  * by executor and a map leads back to the table, unless most executors have most columns anyway.
+ * Where rows have more than half of the columns on average, Newton's method gets them whole, with
+ * zeros: dense rows need no gathers.
  * For the lasso the matrix is turned, and cut into ranges of columns with as many entries each.
  * While planning, memory holds what was read and the cuts.
  * Tests: tests/unit/app/test_logreg.c, tests/cli/transcripts/logreg_bad_input.txt. */
@@ -12,26 +14,28 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    SAMPLE = 8,
-    SAMPLE_ROWS = 200
-}; /* of Hessians with penalty l1: with so many rows a column */
 enum { ALIGN = 64, CLASSES_MAX = 100000, FACTOR_COLUMNS_MAX = 1 << 20 };
 static const double VALUE_MAX = 1e15;
-static const uint64_t TASK_FLOATS = 16384, MANY_ROWS = 500000;
+/* Work of a task, in entries x lanes, below which more executors cost more than they bring. Dual ascent
+ * takes far more: passes over blocks of the rows, one after the other, need more epochs the more blocks
+ * there are, and each copies the weights of its columns. */
+static const uint64_t TASK_FLOATS = 1 << 16, DUAL_FLOATS = 1 << 22, MANY_ROWS = 500000;
 
 struct planning {
     shoal_driver *driver;
     const struct base_alloc *alloc;
     const struct logreg_options *o;
     const struct data_svm *svm;
+    const uint32_t *name; /* of columns (data_svm_compact); NULL: as in the file */
     struct data_classes classes;
     uint32_t *label;              /* class by row */
     uint32_t columns, lanes, way; /* columns with the bias */
     uint32_t executors;
-    uint64_t entries; /* with the bias */
-    double cost, share;
+    uint32_t constant; /* columns that never vary */
+    uint64_t entries;  /* with the bias */
+    double cost;
     bool mapped;
+    bool filled; /* rows are stored dense, with zeros */
     struct logreg_data *data[LOGREG_EXECUTORS_MAX];
     /* of columns */
     uint32_t *local; /* dual: number in the executor's map, stamped by `seen` */
@@ -75,7 +79,7 @@ static shoal_status check_values(const struct planning *p, shoal_err *err)
 
 static shoal_status find_classes(struct planning *p, shoal_err *err)
 {
-    uint64_t rows = p->svm->x.rows, least = rows, one;
+    uint64_t rows = p->svm->x.rows;
     shoal_status st =
         data_classes_find(p->alloc, p->svm->label, rows, CLASSES_MAX, &p->classes, err);
 
@@ -84,21 +88,10 @@ static shoal_status find_classes(struct planning *p, shoal_err *err)
         return st;
     }
     p->label = base_calloc(p->alloc, rows, sizeof *p->label);
-    uint64_t *count = base_calloc(p->alloc, p->classes.count, sizeof *count);
-    if (p->label != NULL && count != NULL) {
-        data_classes_map(&p->classes, p->svm->label, rows, p->label);
-        for (uint64_t i = 0; i < rows; i++)
-            count[p->label[i]]++;
-        for (uint32_t c = 0; c < p->classes.count; c++) {
-            one = p->classes.count == 1 ? 1 : count[c];
-            least = one < least ? one : least;
-        }
-        p->share = (double)least / (double)rows;
-    } else {
-        st = base_err_nomem(err, "reading labels");
-    }
-    base_free(p->alloc, count);
-    return st;
+    if (p->label == NULL)
+        return base_err_nomem(err, "reading labels");
+    data_classes_map(&p->classes, p->svm->label, rows, p->label);
+    return SHOAL_OK;
 }
 
 static shoal_status choose_way(struct planning *p, shoal_err *err)
@@ -132,7 +125,8 @@ static uint32_t choose_executors(const struct planning *p)
     uint64_t rows = p->svm->x.rows, own = p->way == NUM_LINEAR_LASSO ? p->columns : rows;
     uint64_t count = rows > MANY_ROWS ? LOGREG_EXECUTORS_MAX : LOGREG_EXECUTORS_MAX / 2;
     bool newton = p->way == NUM_LINEAR_NEWTON || p->way == NUM_LINEAR_GRAM;
-    uint64_t worth = p->entries * p->lanes / TASK_FLOATS + 1;
+    uint64_t task = p->way == NUM_LINEAR_DUAL ? DUAL_FLOATS : TASK_FLOATS;
+    uint64_t worth = p->entries * p->lanes / task + 1;
 
     while (p->way == NUM_LINEAR_LASSO && count > 8 && rows * count > p->entries)
         count /= 2; /* each copies all margins */
@@ -157,7 +151,15 @@ static shoal_status find_shape(struct planning *p, shoal_err *err)
     p->entries = p->svm->entries + (p->o->bias ? x->rows : 0);
     p->lanes = p->classes.count <= 2 && !softmax ? 1 : p->classes.count;
     p->cost = p->o->lambda > 0 ? 1 / (p->o->lambda * (double)x->rows) : p->o->cost;
+    uint64_t there = p->entries;
+    p->filled = p->lanes == 1 && there / p->columns >= x->rows / 2 + 1;
+    if (p->filled)
+        p->entries = x->rows * p->columns;
     shoal_status st = choose_way(p, err);
+    if (p->way != NUM_LINEAR_NEWTON && p->way != NUM_LINEAR_GRAM) {
+        p->filled = false;
+        p->entries = there;
+    }
     p->executors = choose_executors(p);
     return st;
 }
@@ -180,6 +182,7 @@ static struct logreg_data head_of(const struct planning *p)
                                 .lanes = p->lanes,
                                 .loss = p->o->loss,
                                 .way = p->way,
+                                .l1 = p->o->penalty == NUM_LINEAR_ABSOLUTE,
                                 .cost = (float)p->cost};
 }
 
@@ -190,7 +193,7 @@ static shoal_status make_block(struct planning *p, uint32_t executor, struct log
 
     head->start_at = take(&size, (head->rows + 1) * sizeof(uint64_t));
     head->index_at = take(&size, head->entries * sizeof(uint32_t));
-    if (p->svm->x.value != NULL)
+    if (p->svm->x.value != NULL || p->filled)
         head->value_at = take(&size, head->entries * sizeof(float));
     if (p->way == NUM_LINEAR_LASSO) {
         head->aim_at = take(&size, head->rows * p->lanes * sizeof(float));
@@ -233,7 +236,7 @@ static uint32_t survey(struct planning *p, uint32_t executor, bool columns,
 
     for (uint64_t i = executor; i < x->rows; i += p->executors) {
         head->rows++;
-        head->entries += x->start[i + 1] - x->start[i] + p->o->bias;
+        head->entries += p->filled ? p->columns : x->start[i + 1] - x->start[i] + p->o->bias;
         for (uint64_t e = x->start[i]; columns && e < x->start[i + 1]; e++) {
             count += p->seen[x->index[e]] != executor + 1;
             p->seen[x->index[e]] = executor + 1;
@@ -258,27 +261,55 @@ static void number_columns(struct planning *p, uint32_t executor, uint32_t *map)
     }
 }
 
-static void fill_rows(struct planning *p, uint32_t executor)
+/* Row `i` as all columns; returns how many entries that is. */
+static uint64_t fill_row(const struct planning *p, uint64_t i, uint32_t *index, float *value)
 {
     const struct num_csr *x = &p->svm->x;
+
+    for (uint32_t c = 0; c < p->columns; c++) {
+        index[c] = c;
+        value[c] = 0;
+    }
+    for (uint64_t e = x->start[i]; e < x->start[i + 1]; e++)
+        value[x->index[e]] = x->value != NULL ? x->value[e] : 1;
+    if (p->o->bias)
+        value[p->columns - 1] = 1;
+    return p->columns;
+}
+
+/* Row `i` as it is, by the numbers of the executor's columns. */
+static uint64_t copy_row(const struct planning *p, uint64_t i, uint32_t *index, float *value)
+{
+    const struct num_csr *x = &p->svm->x;
+    uint32_t bias = p->columns - 1;
+    uint64_t to = 0;
+
+    for (uint64_t e = x->start[i]; e < x->start[i + 1]; e++, to++) {
+        index[to] = p->mapped ? p->local[x->index[e]] : x->index[e];
+        if (value != NULL)
+            value[to] = x->value[e];
+    }
+    if (!p->o->bias)
+        return to;
+    if (value != NULL)
+        value[to] = 1;
+    index[to++] = p->mapped ? p->local[bias] : bias;
+    return to;
+}
+
+static void fill_rows(struct planning *p, uint32_t executor)
+{
     struct logreg_data *data = p->data[executor];
     uint64_t *start = part(data, data->start_at), to = 0, row = 0;
     uint32_t *index = part(data, data->index_at), *label = part(data, data->label_at);
     float *value = data->value_at > 0 ? part(data, data->value_at) : NULL;
 
-    for (uint64_t i = executor; i < x->rows; i += p->executors, row++) {
+    for (uint64_t i = executor; i < p->svm->x.rows; i += p->executors, row++) {
+        float *to_value = value != NULL ? value + to : NULL;
         start[row] = to;
         label[row] = p->label[i];
-        for (uint64_t e = x->start[i]; e < x->start[i + 1]; e++, to++) {
-            index[to] = p->mapped ? p->local[x->index[e]] : x->index[e];
-            if (value != NULL)
-                value[to] = x->value[e];
-        }
-        if (p->o->bias) {
-            if (value != NULL)
-                value[to] = 1;
-            index[to++] = p->mapped ? p->local[p->columns - 1] : p->columns - 1;
-        }
+        to +=
+            p->filled ? fill_row(p, i, index + to, to_value) : copy_row(p, i, index + to, to_value);
     }
     start[row] = to;
     if (p->way == NUM_LINEAR_DUAL) {
@@ -424,12 +455,16 @@ static shoal_status deal_columns(struct planning *p, shoal_err *err)
 
 static shoal_status make_states(struct planning *p, shoal_err *err)
 {
+    bool by_newton = p->way == NUM_LINEAR_NEWTON || p->way == NUM_LINEAR_GRAM;
+
     for (uint32_t e = 0; e < p->executors && !logreg_is_sgd(p->way); e++) {
         uint64_t rows = p->data[e]->rows, floats = rows * p->lanes;
         size_t size = floats * sizeof(float);
         if (p->way == NUM_LINEAR_DUAL)
             size += rows;
-        else if (p->way != NUM_LINEAR_LASSO && p->o->loss == NUM_LINEAR_HINGE)
+        else if (by_newton && p->o->loss == NUM_LINEAR_HINGE)
+            size *= 4; /* see logreg_task.c */
+        else if (by_newton && p->o->penalty == NUM_LINEAR_ABSOLUTE)
             size *= 2; /* margins */
         if (p->way == NUM_LINEAR_LASSO)
             size += floats * sizeof(float) + rows;
@@ -438,6 +473,8 @@ static shoal_status make_states(struct planning *p, shoal_err *err)
             return base_err_nomem(err, "making states");
         for (uint64_t i = 0; p->way == NUM_LINEAR_LASSO && i < floats; i++)
             state[floats + i] = 1; /* reach */
+        for (uint64_t i = 0; by_newton && p->o->loss == NUM_LINEAR_HINGE && i < floats; i++)
+            state[2 * floats + i] = 0.5f; /* centers */
     }
     return SHOAL_OK;
 }
@@ -456,7 +493,7 @@ static shoal_status make_table(const struct planning *p, const char *name, uint6
 static shoal_status make_tables(const struct planning *p, shoal_err *err)
 {
     bool lasso = p->way == NUM_LINEAR_LASSO;
-    uint64_t d = p->columns;
+    uint64_t d = p->columns, names = p->name != NULL ? p->svm->x.columns : 0;
     shoal_status st;
 
     if (p->way == LOGREG_BY_FACTORS)
@@ -465,10 +502,15 @@ static shoal_status make_tables(const struct planning *p, shoal_err *err)
         st = make_table(p, lasso ? "margin" : "weight", lasso ? p->svm->x.rows : d, p->lanes, err);
 
     if (st == SHOAL_OK)
-        st = make_table(p, "label", p->classes.count, sizeof(double) / sizeof(float), err);
-    if (st == SHOAL_OK)
-        memcpy(shoal_driver_rows(p->driver, LOGREG_LABEL), p->classes.label,
-               p->classes.count * sizeof(double));
+        st = make_table(p, "label", p->classes.count + (names + 1) / 2,
+                        sizeof(double) / sizeof(float), err);
+    if (st == SHOAL_OK) {
+        char *label = (void *)shoal_driver_rows(p->driver, LOGREG_LABEL);
+        size_t size = p->classes.count * sizeof(double);
+        memcpy(label, p->classes.label, size);
+        if (names > 0)
+            memcpy(label + size, p->name, names * sizeof *p->name);
+    }
     if (st != SHOAL_OK || (p->way != NUM_LINEAR_NEWTON && p->way != NUM_LINEAR_GRAM))
         return st;
     st = make_table(p, "sum", d, p->lanes, err);
@@ -481,31 +523,27 @@ static shoal_status make_tables(const struct planning *p, shoal_err *err)
 
 static void fill_driver(const struct planning *p)
 {
-    static const double NEWTON_TOL = 0.01, HINGE_TOL = 5e-4, DUAL_HINGE_TOL = 2e-4, GAP_TOL = 2e-5;
+    static const double SMOOTH_TOL = 1e-4, HINGE_TOL = 2e-4, L1_TOL = 1e-3;
     struct logreg_driver *d = shoal_driver_state(p->driver);
     bool hinge = p->o->loss == NUM_LINEAR_HINGE;
     bool newton = p->way == NUM_LINEAR_NEWTON || p->way == NUM_LINEAR_GRAM;
-    double tol = hinge ? HINGE_TOL : NEWTON_TOL;
+    double tol = hinge ? HINGE_TOL : SMOOTH_TOL;
 
-    if (p->way == NUM_LINEAR_DUAL)
-        tol = hinge ? DUAL_HINGE_TOL : GAP_TOL;
-
+    if (p->o->penalty == NUM_LINEAR_ABSOLUTE)
+        tol = L1_TOL;
     *d = (struct logreg_driver){.executors = p->executors,
                                 .lanes = p->lanes,
                                 .columns = p->columns,
                                 .way = p->way,
                                 .classes = p->classes.count,
+                                .named = p->name != NULL,
+                                .constant = p->constant,
                                 .bulk = shoal_driver_staleness(p->driver) == 0,
                                 .rows = p->svm->x.rows,
                                 .cost = p->cost,
                                 .tol = p->o->tol > 0 ? p->o->tol : tol,
-                                .share = p->share,
                                 .scale = 1,
                                 .expect = INFINITY};
-    d->sample = p->way == NUM_LINEAR_GRAM && p->o->penalty == NUM_LINEAR_ABSOLUTE &&
-                        p->svm->x.rows / SAMPLE_ROWS >= p->columns
-                    ? SAMPLE
-                    : 1;
     if (hinge && newton)
         logreg_hinge_begin(d);
 }
@@ -522,14 +560,18 @@ static shoal_status deal(struct planning *p, shoal_err *err)
     return p->way == NUM_LINEAR_LASSO ? deal_columns(p, err) : deal_rows(p, err);
 }
 
-static shoal_status plan_rows(shoal_driver *driver, const struct data_svm *svm, shoal_err *err)
+static shoal_status plan_rows(shoal_driver *driver, const struct data_svm *svm,
+                              const uint32_t *name, shoal_err *err)
 {
     struct planning p = {.driver = driver,
                          .alloc = env_alloc(shoal_driver_env(driver)),
                          .o = shoal_driver_options(driver),
-                         .svm = svm};
+                         .svm = svm,
+                         .name = name};
     shoal_status st = check_values(&p, err);
 
+    if (st == SHOAL_OK)
+        st = data_svm_constant(svm, &p.constant, err);
     if (st == SHOAL_OK)
         st = find_classes(&p, err);
     if (st == SHOAL_OK)
@@ -557,12 +599,16 @@ shoal_status logreg_plan(shoal_driver *driver, shoal_err *err)
     const struct logreg_options *o = shoal_driver_options(driver);
     struct data_svm_opts opts = {.base = (enum data_svm_base)o->index};
     struct data_svm svm = {0};
+    uint32_t *name = NULL;
     shoal_status st = check_options(o, err);
 
     if (st == SHOAL_OK)
         st = data_svm_load(shoal_driver_env(driver), shoal_driver_path(driver), &opts, &svm, err);
     if (st == SHOAL_OK)
-        st = plan_rows(driver, &svm, err);
+        st = data_svm_compact(&svm, &name, err);
+    if (st == SHOAL_OK)
+        st = plan_rows(driver, &svm, name, err);
+    base_free(env_alloc(shoal_driver_env(driver)), name);
     data_svm_fini(&svm);
     return st;
 }

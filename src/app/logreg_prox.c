@@ -9,12 +9,12 @@
  * clocks try w + d, w + d / 2, ... until the objective falls by a part of what the model promised
  * (Yuan, Ho and Lin, "An improved GLMNET for l1-regularized logistic regression", 2012).
  *
- * With very many rows a column a sample of them serves for H, and is so cheap that SLOPE clocks find
- * it too. A step that does not halve the subgradients ends that: then all rows count, and the Hessian
- * has clocks of its own.
- *
- * It ends when the sum of |subgradients| is tol x share of the smallest class of what it was at
- * w = 0: LIBLINEAR's rule.
+ * It ends when the duality gap is tol x objective. With dual variables a in [0, cost] the dual is
+ * D(a), a sum of entropies, and a is feasible where |x'a| <= 1 for every column x (signs of the labels
+ * in it). The slopes of the losses at w give an a worth D(a) = loss - g'w; multiplied by s = 1 / max |g|
+ * it is feasible. D(s a) is at least s D(a), as D is concave and D(0) = 0; and by Taylor's formula at
+ * least D(a) + (1 - s) g'w - (1 - s)^2 / 2 x the most that |D''| can be on the way, which is the sum of
+ * a / (1 - a / cost) over s. The better of the two counts.
  *
  * Tests: tests/unit/app/test_logreg.c. */
 #include "app/logreg_newton.h"
@@ -24,6 +24,14 @@
 
 enum { SWEEPS_MAX = 1000, TRIES_MAX = 10 };
 static const double ARMIJO = 0.01, SWEEP_TOL = 0.1, DIAGONAL_MIN = 1e-12;
+static const double NOISE = 1e-6; /* of an objective */
+
+double logreg_l1_above(double value, double loss, double most, double along, double bend)
+{
+    double shrink = most > 1 ? 1 / most : 1, less = 1 - shrink, dual = loss - along;
+
+    return value - fmax(shrink * dual, dual + less * along - less * less * bend / (2 * shrink));
+}
 
 /* The least |.|, of what g' + d|w| can be. */
 static double subgradient(double w, double g)
@@ -72,14 +80,6 @@ static double sweep(struct newton_vectors *v, const float *h)
     return found;
 }
 
-/* The Hessian, for the next clock's sums. */
-static void clear(shoal_driver *driver, const struct newton_vectors *v)
-{
-    float *h = shoal_driver_rows(driver, LOGREG_GRAM);
-
-    memset(h, 0, v->size * v->size * sizeof *h);
-}
-
 shoal_status logreg_prox_solve(shoal_driver *driver, struct newton_vectors *v, shoal_err *err)
 {
     struct logreg_driver *d = shoal_driver_state(driver);
@@ -94,7 +94,7 @@ shoal_status logreg_prox_solve(shoal_driver *driver, struct newton_vectors *v, s
     double first = sweep(v, h), found = first;
     for (int i = 1; i < SWEEPS_MAX && found > SWEEP_TOL * first; i++)
         found = sweep(v, h);
-    clear(driver, v);
+    memset(h, 0, n * n * sizeof *h); /* for the next clock's sums */
     for (size_t i = 0; i < n; i++) /* what the model promises of a full step, but for its square */
         v->left[i] = v->w[i] + v->d[i];
     d->down = logreg_dot(v->g, v->d, n) + absolutes(v->left, n) - absolutes(v->w, n);
@@ -103,44 +103,55 @@ shoal_status logreg_prox_solve(shoal_driver *driver, struct newton_vectors *v, s
     return logreg_newton_try(driver, v, err);
 }
 
+/* How far the objective may be above its minimum at the point just looked at. */
+static double above_least(const struct newton_vectors *v, double value, double bend)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < v->size; i++)
+        most = fmax(most, fabs((double)v->sum[i]));
+    return logreg_l1_above(value, value - absolutes(v->point, v->size), most,
+                           logreg_dot(v->sum, v->point, v->size), bend);
+}
+
 static shoal_status accept(shoal_driver *driver, struct newton_vectors *v, double value,
-                           shoal_err *err)
+                           double above, shoal_err *err)
 {
     const struct logreg_options *o = shoal_driver_options(driver);
     struct logreg_driver *d = shoal_driver_state(driver);
-    double found = 0;
 
     memcpy(v->w, v->point, v->size * sizeof *v->w);
     memcpy(v->g, v->sum, v->size * sizeof *v->g);
     d->least = value;
-    for (size_t i = 0; i < v->size; i++)
-        found += subgradient((double)v->w[i], (double)v->g[i]);
-    if (d->epoch == 0) {
-        d->first = found;
-    } else if (found > d->rest / 2 && d->sample > 1) {
-        d->sample = 1;
-        clear(driver, v);
-    }
-    d->rest = found;
-    double enough = d->tol * d->share * d->first;
-    shoal_driver_report(driver, value, logreg_newton_progress(d->first, found, enough), 0);
-    if (!(found > enough) || d->epoch == logreg_epochs(o, d->way))
-        return logreg_newton_finish(driver, value);
+    d->above = above;
+    if (d->epoch == 0)
+        d->first = above;
+    double enough = logreg_enough(d, value);
+    shoal_driver_report(driver, value, logreg_newton_progress(d->first, above, enough), 0);
+    if (above <= enough)
+        return logreg_newton_finish(driver, value, SHOAL_STOP_TOLERANCE, logreg_gap(value, above));
+    if (logreg_newton_still(d, value, above))
+        return logreg_newton_finish(driver, value, SHOAL_STOP_STALLED, logreg_gap(value, above));
+    if (d->epoch == logreg_epochs(o, d->way))
+        return logreg_newton_finish(driver, value, SHOAL_STOP_LIMIT, logreg_gap(value, above));
     d->epoch++;
-    return d->sample > 1 ? logreg_prox_solve(driver, v, err) : logreg_newton_turn(driver, v, err);
+    return logreg_newton_turn(driver, v, err);
 }
 
-shoal_status logreg_prox_sloped(shoal_driver *driver, struct newton_vectors *v, double loss,
-                                shoal_err *err)
+shoal_status logreg_prox_sloped(shoal_driver *driver, struct newton_vectors *v,
+                                const struct logreg_result *sum, shoal_err *err)
 {
     struct logreg_driver *d = shoal_driver_state(driver);
-    double value = loss + absolutes(v->point, v->size);
-
-    if (d->epoch == 0 || value <= d->least + ARMIJO * d->step * d->down)
-        return accept(driver, v, value, err);
+    double value = sum->loss + absolutes(v->point, v->size);
+    double above = above_least(v, value, sum->bend);
+    bool lower = value <= d->least + ARMIJO * d->step * d->down;
+    /* Near the minimum floats do not show what a step gains, but what is left to gain they do. */
+    bool nearer = value <= d->least + NOISE * fabs(d->least) && above < d->above / 2;
+    if (d->epoch == 0 || lower || nearer)
+        return accept(driver, v, value, above, err);
     if (++d->tries > TRIES_MAX)
-        return logreg_newton_finish(driver, d->least); /* as good as floats can tell */
+        return logreg_newton_finish(driver, d->least, SHOAL_STOP_STALLED, /* of floats */
+                                    logreg_gap(d->least, d->above));
     d->step /= 2;
-    clear(driver, v);
     return logreg_newton_try(driver, v, err);
 }

@@ -3,6 +3,8 @@
  *   shape    struct logreg_shape
  *   labels   what the data calls the classes, ascending: double each
  *   weights  (columns + bias, lanes) floats
+ *   columns  what the data calls each column, from 0, ascending: uint32_t each. Only of version
+ *            LOGREG_NAMED; else they are 0, 1, 2 and so on
  *
  * With one lane a margin above 0 speaks for the first class, else for the second; with more the
  * largest margin wins. Probabilities of one class against the rest are scaled to add up to 1.
@@ -14,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "models are written as they lie");
@@ -66,7 +69,7 @@ shoal_status logreg_save(shoal_driver *driver, shoal_model *model, shoal_err *er
     const struct logreg_options *o = shoal_driver_options(driver);
     const struct logreg_driver *d = shoal_driver_state(driver);
     const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
-    struct logreg_shape shape = {.version = LOGREG_VERSION,
+    struct logreg_shape shape = {.version = d->named ? LOGREG_NAMED : LOGREG_VERSION,
                                  .loss = o->loss,
                                  .penalty = o->penalty,
                                  .classes = d->classes,
@@ -80,14 +83,42 @@ shoal_status logreg_save(shoal_driver *driver, shoal_model *model, shoal_err *er
     if (weights == NULL)
         return base_err_nomem(err, "writing a model");
     logreg_weights(driver, weights);
+    const char *labels = (const void *)shoal_driver_rows_read(driver, LOGREG_LABEL);
+    size_t labels_size = d->classes * sizeof(double);
     shoal_status st = shoal_model_put(model, "shape", &shape, sizeof shape, err);
     if (st == SHOAL_OK)
-        st = shoal_model_put(model, "labels", shoal_driver_rows_read(driver, LOGREG_LABEL),
-                             d->classes * sizeof(double), err);
+        st = shoal_model_put(model, "labels", labels, labels_size, err);
+    if (st == SHOAL_OK && d->named)
+        st = shoal_model_put(model, "columns", labels + labels_size,
+                             shape.columns * sizeof(uint32_t), err);
     if (st == SHOAL_OK)
         st = shoal_model_put(model, "weights", weights, logreg_size(d) * sizeof *weights, err);
     base_free(alloc, weights);
     return st;
+}
+
+/* ---- telling ---- */
+
+shoal_status logreg_tell(shoal_driver *driver, shoal_err *err)
+{
+    const struct logreg_options *o = shoal_driver_options(driver);
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    char line[120];
+
+    (void)err;
+    if (d->classes == 1) {
+        double label;
+        memcpy(&label, shoal_driver_rows_read(driver, LOGREG_LABEL), sizeof label);
+        snprintf(line, sizeof line,
+                 "every row has the label %.10g: the model predicts nothing else", label);
+        shoal_driver_say(driver, line);
+    }
+    if (d->constant > 0 && d->rows > 1) {
+        snprintf(line, sizeof line, "%u of %u columns never vary", d->constant,
+                 d->columns - o->bias);
+        shoal_driver_say(driver, line);
+    }
+    return SHOAL_OK;
 }
 
 /* ---- using ---- */
@@ -96,6 +127,7 @@ struct predictor {
     struct logreg_shape shape;
     struct data_classes classes;
     const float *weights;
+    const uint32_t *name;   /* of columns; NULL: their numbers */
     double *margin, *share; /* (lanes), (classes) */
     const struct base_alloc *alloc;
 };
@@ -118,11 +150,28 @@ static bool shape_good(const struct logreg_shape *s)
     bool softmax = s->loss == NUM_LINEAR_SOFTMAX;
     uint32_t lanes = s->classes <= 2 && !softmax ? 1 : s->classes;
 
-    return s->version == LOGREG_VERSION && s->loss <= NUM_LINEAR_SOFTMAX &&
-           s->penalty <= NUM_LINEAR_ABSOLUTE && s->classes > 0 && s->classes <= CLASSES_MAX &&
-           s->lanes == lanes && s->bias <= 1 && s->columns <= DATA_SVM_INDEX_MAX &&
-           s->columns + s->bias > 0 && s->index <= DATA_SVM_FROM_ZERO && s->cost > 0 &&
-           isfinite(s->cost);
+    return (s->version == LOGREG_VERSION || (s->version == LOGREG_NAMED && s->columns > 0)) &&
+           s->loss <= NUM_LINEAR_SOFTMAX && s->penalty <= NUM_LINEAR_ABSOLUTE && s->classes > 0 &&
+           s->classes <= CLASSES_MAX && s->lanes == lanes && s->bias <= 1 &&
+           s->columns <= DATA_SVM_INDEX_MAX && s->columns + s->bias > 0 &&
+           s->index <= DATA_SVM_FROM_ZERO && s->cost > 0 && isfinite(s->cost);
+}
+
+static shoal_status find_names(struct predictor *p, const shoal_model *model, shoal_err *err)
+{
+    uint32_t columns = p->shape.columns;
+    const void *bytes = NULL;
+
+    if (p->shape.version != LOGREG_NAMED)
+        return SHOAL_OK;
+    shoal_status st = get_part(model, "columns", columns * sizeof *p->name, &bytes, err);
+    if (st != SHOAL_OK)
+        return st;
+    p->name = bytes;
+    for (uint32_t c = 1; c < columns; c++)
+        if (p->name[c] <= p->name[c - 1])
+            return base_err(err, SHOAL_E_FORMAT, "the model's columns do not ascend");
+    return SHOAL_OK;
 }
 
 static shoal_status predictor_init(struct predictor *p, const shoal_model *model, shoal_err *err)
@@ -140,16 +189,18 @@ static shoal_status predictor_init(struct predictor *p, const shoal_model *model
                   &bytes, err);
     p->weights = bytes;
     if (st == SHOAL_OK)
+        st = find_names(p, model, err);
+    if (st == SHOAL_OK)
         st = get_part(model, "labels", s->classes * sizeof(double), &bytes, err);
     if (st == SHOAL_OK)
         st = data_classes_find(p->alloc, bytes, s->classes, s->classes, &p->classes, err);
     if (st == SHOAL_OK && p->classes.count != s->classes)
         st = base_err(err, SHOAL_E_FORMAT, "the model has a class twice");
+    if (st != SHOAL_OK)
+        return st;
     p->margin = base_calloc(p->alloc, s->lanes, sizeof *p->margin);
     p->share = base_calloc(p->alloc, s->classes, sizeof *p->share);
-    if (st == SHOAL_OK && (p->margin == NULL || p->share == NULL))
-        st = base_err_nomem(err, "using a model");
-    return st;
+    return p->margin != NULL && p->share != NULL ? SHOAL_OK : base_err_nomem(err, "using a model");
 }
 
 static void predictor_fini(struct predictor *p)
@@ -330,10 +381,12 @@ shoal_status logreg_score(shoal_score *score, shoal_err *err)
     struct data_svm svm = {0};
     shoal_status st = predictor_init(&p, shoal_score_model(score), err);
     struct data_svm_opts opts = {.base = (enum data_svm_base)p.shape.index,
-                                 .columns = p.shape.columns};
+                                 .columns = p.name == NULL ? p.shape.columns : 0};
 
     if (st == SHOAL_OK)
         st = data_svm_load(env, shoal_score_path(score), &opts, &svm, err);
+    if (st == SHOAL_OK && p.name != NULL)
+        data_svm_renumber(&svm, p.name, p.shape.columns);
     if (st == SHOAL_OK)
         st = score_rows(score, &p, &svm, err);
     data_svm_fini(&svm);

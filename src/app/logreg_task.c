@@ -1,7 +1,7 @@
 /* logreg_task.c - the tasks of `logreg`: passes of num/linear.h over an executor's data.
  *
  * Newton's tasks look at the point in the table and add what they find to the table of sums; a slope
- * also leaves the curves of its rows in the state, and of a hinge the margins. The other passes work
+ * also leaves the curves of its rows in the state, and of a hinge margins and centers. The other passes work
  * on a private copy of the weights (lasso: margins), and what the copy gained, divided by how many
  * such copies are under way, is what the task adds. It goes out row by row, or as a whole when the
  * executor has no map.
@@ -25,9 +25,8 @@ struct desk {
     struct logreg_result result;
 };
 
-/* Memory of the task's own. */
+/* Memory of the thread, for one task. */
 struct scratch {
-    void *memory;
     float *work, *copy, *gain;
     uint32_t *order;
     double *slope;
@@ -57,17 +56,16 @@ static uint64_t take(uint64_t *size, uint64_t bytes)
 static bool scratch_init(struct scratch *s, const struct desk *d, size_t copy, bool gain)
 {
     const struct logreg_data *data = d->data;
-    uint64_t size = ALIGN, work = take(&size, NUM_LINEAR_WORK(data->lanes) * sizeof(float));
+    uint64_t size = 0, work = take(&size, NUM_LINEAR_WORK(data->lanes) * sizeof(float));
     uint64_t copy_at = take(&size, copy * sizeof(float));
     uint64_t gain_at = take(&size, gain ? copy * sizeof(float) : 0);
     uint64_t order_at = take(&size, data->rows * sizeof(uint32_t));
     uint64_t slope_at = take(&size, 2 * (uint64_t)data->lanes * sizeof(double));
     uint64_t zero_at = take(&size, data->rows);
 
-    s->memory = base_malloc(&base_alloc_libc, size); /* tasks run on any thread */
-    if (s->memory == NULL)
+    char *base = shoal_task_scratch(d->task, size);
+    if (base == NULL)
         return false;
-    char *base = (char *)(((uintptr_t)s->memory + ALIGN - 1) / ALIGN * ALIGN) - ALIGN;
     s->work = (float *)(void *)(base + work);
     s->copy = (float *)(void *)(base + copy_at);
     s->gain = (float *)(void *)(base + gain_at);
@@ -77,49 +75,43 @@ static bool scratch_init(struct scratch *s, const struct desk *d, size_t copy, b
     return true;
 }
 
-static void scratch_fini(struct scratch *s)
-{
-    base_free(&base_alloc_libc, s->memory);
-}
-
 /* ---- Newton ---- */
 
-/* The Hessian of every sample-th row times `sample`, but for its diagonal: that is of all rows where
- * this is more, so that it is as safe to divide by. */
-static void sum_sample(const struct desk *d, const float *curve, struct scratch *s, float *out)
+/* The state of a smoothed hinge: curves, margins, centers, and what a step of 1 along the last line
+ * adds to the margins. */
+static float *hinge_part(const struct desk *d, float *state, size_t part)
 {
-    size_t n = d->data->columns;
-    struct num_linear one = d->p;
-
-    one.x.rows = 1;
-    for (uint64_t row = 0; row < d->data->rows; row += d->arg.sample) {
-        one.x.start = d->p.x.start + row;
-        d->ops->gram(&one, curve + row, out);
-    }
-    memset(s->copy, 0, n * sizeof *s->copy);
-    d->ops->diagonal(&d->p, curve, s->work, s->copy);
-    for (size_t i = 0; i < n; i++) {
-        float *to = out + i * n;
-        for (size_t k = 0; k <= i; k++)
-            to[k] *= (float)d->arg.sample;
-        to[i] = fmaxf(to[i], s->copy[i]);
-    }
+    return state + part * d->data->rows * d->data->lanes;
 }
 
-static void find_slope(struct desk *d, struct scratch *s, const float *point, float *sum)
+static void find_slope(struct desk *d, const struct scratch *s, const float *point, float *sum)
 {
-    float *state = shoal_task_new_state(d->task, false), *gram = NULL;
+    bool hinge = d->p.smooth > 0;
+    float *state = shoal_task_new_state(d->task, hinge);
     struct num_linear_slope out = {.gradient = sum, .curve = state, .work = s->work};
 
-    if (d->p.smooth > 0)
-        out.margin = state + d->data->rows * d->data->lanes;
+    if (hinge) {
+        out.margin = hinge_part(d, state, 1);
+        out.center = hinge_part(d, state, 2);
+        out.along = d->arg.moves ? hinge_part(d, state, 3) : NULL;
+        out.moved = d->arg.moved;
+        out.recentre = d->arg.recentre;
+    } else if (d->data->l1) {
+        out.margin = state + d->data->rows;
+    }
     d->result.loss = d->ops->gradient(&d->p, point, &out);
+    for (uint64_t i = 0; d->data->l1 && i < d->data->rows; i++)
+        d->result.bend += (double)d->data->cost * exp(-(double)out.margin[i]);
     d->result.sharp = out.sharp;
     d->result.dual = out.dual;
-    if (d->arg.sample > 1)
-        gram = shoal_task_add_all(d->task, LOGREG_GRAM);
-    if (gram != NULL)
-        sum_sample(d, state, s, gram);
+}
+
+static void find_line(struct desk *d, const struct scratch *s, const float *point)
+{
+    float *state = shoal_task_new_state(d->task, true);
+
+    d->ops->line(&d->p, hinge_part(d, state, 1), hinge_part(d, state, 2), point, s->work,
+                 hinge_part(d, state, 3), d->result.line);
 }
 
 static shoal_status run_newton(struct desk *d, shoal_err *err)
@@ -133,18 +125,16 @@ static shoal_status run_newton(struct desk *d, shoal_err *err)
 
     if (fn != LOGREG_LINE)
         sum = shoal_task_add_all(d->task, fn == LOGREG_HESSIAN ? LOGREG_GRAM : LOGREG_SUM);
-    if ((sum == NULL && fn != LOGREG_LINE) || !scratch_init(&s, d, d->data->columns, false))
+    if ((sum == NULL && fn != LOGREG_LINE) || !scratch_init(&s, d, 0, false))
         return base_err_nomem(err, "looking at rows");
     switch (fn) {
     case LOGREG_SLOPE: find_slope(d, &s, point, sum); break;
     case LOGREG_TURN: d->ops->hessian(&d->p, curve, point, s.work, sum); break;
     case LOGREG_DIAGONAL: d->ops->diagonal(&d->p, curve, s.work, sum); break;
     case LOGREG_HESSIAN: d->ops->gram(&d->p, curve, sum); break;
-    default: /* LOGREG_LINE: behind the curves are the margins */
-        d->ops->line(&d->p, curve + d->data->rows * d->data->lanes, point, s.work, d->result.line);
+    default: find_line(d, &s, point); /* LOGREG_LINE */
     }
     d->result.units = d->data->rows;
-    scratch_fini(&s);
     return SHOAL_OK;
 }
 
@@ -320,7 +310,6 @@ static shoal_status run_factors(struct desk *d, shoal_err *err)
     } else {
         have = false;
     }
-    scratch_fini(&s);
     base_free(&base_alloc_libc, u);
     base_free(&base_alloc_libc, value);
     base_free(&base_alloc_libc, index);
@@ -336,17 +325,14 @@ static shoal_status run_pass(struct desk *d, shoal_err *err)
         return run_factors(d, err);
     if (!scratch_init(&s, d, floats, d->data->map_at > 0))
         return base_err_nomem(err, "a pass over rows");
-    if (!copy_in(d, &s, floats)) {
-        scratch_fini(&s);
+    if (!copy_in(d, &s, floats))
         return base_err_nomem(err, "a pass over rows");
-    }
     switch (d->data->way) {
     case NUM_LINEAR_DUAL: pass_dual(d, &s); break;
     case NUM_LINEAR_LASSO: pass_lasso(d, &s); break;
     default: pass_sgd(d, &s); break;
     }
     copy_out(d, &s, floats);
-    scratch_fini(&s);
     return SHOAL_OK;
 }
 
@@ -389,7 +375,6 @@ static shoal_status judge_rows(struct desk *d, shoal_err *err)
     d->result.loss = d->ops->gradient(&d->p, at, &out);
     if (d->data->way == NUM_LINEAR_DUAL)
         d->result.penalty = conjugates(d, alpha, (size_t)(d->data->rows * d->data->lanes));
-    scratch_fini(&s);
     return SHOAL_OK;
 }
 
@@ -407,12 +392,14 @@ static shoal_status judge_columns(struct desk *d, const float *z, const float *w
     if (!scratch_init(&s, d, 0, false))
         return base_err_nomem(err, "judging");
     struct num_linear_lasso lasso = lasso_of(d, &s, (float *)(uintptr_t)weight);
-    lasso.still = true;
+    double look[2] = {0};
+    lasso.look = look;
     lasso.count = d->data->rows;
     for (uint32_t i = 0; i < d->data->rows; i++)
         s.order[i] = i;
     d->result.gap = d->ops->lasso(&lasso, (float *)(uintptr_t)z);
-    scratch_fini(&s);
+    d->result.most = look[0];
+    d->result.dual = look[1];
     return SHOAL_OK;
 }
 
@@ -426,8 +413,9 @@ static shoal_status judge_lasso(struct desk *d, shoal_err *err)
 
     for (uint64_t i = 0; i < data->judged; i++)
         for (size_t k = 0; k < lanes; k++) {
-            double margin = (double)z[i * lanes + k];
-            d->result.loss += (double)data->cost * log_loss(label[i] == k ? margin : -margin);
+            double margin = (double)z[i * lanes + k] * (label[i] == k ? 1 : -1);
+            d->result.loss += (double)data->cost * log_loss(margin);
+            d->result.bend += (double)data->cost * exp(-margin); /* as a is cost / (1 + exp(m)) */
         }
     for (uint64_t i = 0; i < data->rows * lanes; i++)
         d->result.penalty += fabs((double)weight[i]);

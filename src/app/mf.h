@@ -25,16 +25,23 @@ enum mf_algorithm { MF_SGD, MF_ALS, MF_IMPLICIT };
 struct mf_options {
     uint32_t algorithm;
     uint64_t rank, epochs, executors; /* 0: see mf_epochs, mf_executors */
-    double rate, l2, alpha, holdout, tolerance;
+    double l2, tolerance;             /* below 0: see mf_l2, mf_tolerance */
+    double rate, alpha, holdout;      /* rate 0: see mf_first_rate */
     bool bias;
 };
 uint64_t mf_epochs(const struct mf_options *options);
+/* The share of itself by which an epoch's value has to fall for another one to follow; 0: any. */
+double mf_tolerance(const struct mf_options *options);
+/* The penalty, chosen by the ratings to train on where the options leave it open. */
+double mf_l2(const struct mf_options *options, uint64_t ratings, uint32_t users, uint32_t items,
+             double scale);
+double mf_first_rate(const struct mf_options *options);
 /* The rate of SGD in its `round`-th round; an epoch has as many as there are blocks. */
 double mf_rate(const struct mf_options *options, uint64_t round, uint32_t blocks);
 
 enum mf_fn {
     MF_PASS,  /* sgd: a pass over the ratings of the executor's users for the block it holds */
-    MF_CHECK, /* sgd: no pass, only the held-out ratings */
+    MF_CHECK, /* sgd: no pass, only the held-out ratings; after the passes of an epoch */
     MF_USERS, /* als: the factors of the executor's users */
     MF_ITEMS, /* als: of its items */
     MF_JUDGE  /* als: the objective */
@@ -45,14 +52,17 @@ enum {
     MF_KEPT,      /* bytes of struct mf_kept: for `save`, no task reads it */
     MF_RATE,      /* sgd: num_mf_row_rate of items, by slot */
     MF_USER = 2,  /* als: factors by slot */
-    MF_ITEM_GRAM, /* implicit: the Gram matrix of each block of items, (blocks x stride, stride) */
-    MF_USER_GRAM  /* and of the users of each executor */
+    MF_BEST_ITEM, /* sgd, als, with ratings held out: the factors of the best epoch */
+    MF_BEST_USER,
+    MF_ITEM_GRAM =
+        3,       /* implicit: the Gram matrix of each block of items, (blocks x stride, stride) */
+    MF_USER_GRAM /* and of the users of each executor */
 };
 
 /* An executor's data begins with this. The others are num_mf data; 0: not there. */
 struct mf_data {
     uint32_t executors, user_slots, item_slots, stride;
-    double scale;
+    double scale, l2;
     uint64_t train_at, items_at, valid_at; /* grid or users; items; grid */
 };
 
@@ -63,17 +73,26 @@ struct mf_result {
 };
 
 struct mf_driver {
-    uint32_t executors, window, rises;
+    uint32_t executors, window;
     uint32_t phase_ended;  /* als: tasks of the phase */
     uint64_t train, valid; /* ratings */
-    uint64_t epochs;       /* after which it ends, as far as is known */
+    uint64_t epochs;       /* at most */
     uint64_t closed;       /* epochs that have ended */
     uint64_t rounds;       /* ended, of all executors; als: phases */
     double scale, weight;  /* weight: implicit, sum of all confidences */
-    double first, last;    /* training error of the first epoch; objective of the last */
+    double l2;
+    double first, last;  /* training error of the first epoch; value of the last */
+    double best;         /* the least value, where ratings are held out */
+    uint64_t best_epoch; /* whose that is: `closed` when it was the last */
     uint64_t issued[MF_EXECUTORS_MAX], ended[MF_EXECUTORS_MAX]; /* rounds */
     struct mf_result sum[MF_WINDOW][MF_EXECUTORS_MAX];          /* by epoch */
 };
+
+/* Whether the model is that of an earlier epoch, in MF_BEST_ITEM and MF_BEST_USER. */
+static inline bool mf_keeps_earlier(const struct mf_driver *d)
+{
+    return d->valid > 0 && d->best_epoch < d->closed;
+}
 
 /* Depends on the data only. */
 uint32_t mf_executors(const struct mf_options *options, uint64_t ratings, uint32_t users,

@@ -20,6 +20,7 @@ struct planning {
     uint32_t executors, stride;
     struct num_mf_plan *plan;
     struct num_mf_cut *cut[CUTS]; /* training, items, held out; NULL: none */
+    double l2;
     uint64_t seed;
 };
 
@@ -76,6 +77,9 @@ static shoal_status check_negative(const struct planning *p, shoal_err *err)
 
 static shoal_status check(const struct planning *p, shoal_err *err)
 {
+    if ((p->o->l2 < 0 && p->o->l2 > -1) || (p->o->tolerance < 0 && p->o->tolerance > -1))
+        return base_err(err, SHOAL_E_INVAL, "%s: at least 0, or -1 to have it chosen",
+                        p->o->l2 < 0 && p->o->l2 > -1 ? "l2" : "tolerance");
     if (p->o->algorithm == MF_IMPLICIT) {
         if (p->o->holdout > 0)
             return base_err(err, SHOAL_E_INVAL,
@@ -103,11 +107,11 @@ static shoal_status check_split(const struct planning *p, shoal_err *err)
 /* The kernel's bound; see num_mf_sgd. */
 static shoal_status check_step(const struct planning *p, shoal_err *err)
 {
-    if (p->o->algorithm != MF_SGD || p->o->rate * p->o->l2 / p->plan->scale <= 0.25)
+    if (p->o->algorithm != MF_SGD || mf_first_rate(p->o) * p->l2 / p->plan->scale <= 0.25)
         return SHOAL_OK;
     base_err(err, SHOAL_E_INVAL,
              "rate times l2 is %.3g in ratings with a deviation of %.3g; at most a quarter of it",
-             p->o->rate * p->o->l2, p->plan->scale);
+             mf_first_rate(p->o) * p->l2, p->plan->scale);
     base_err_hint(err, "lower l2 or rate");
     return SHOAL_E_INVAL;
 }
@@ -146,7 +150,8 @@ static shoal_status make_block(const struct planning *p, uint32_t executor, void
                            .user_slots = p->plan->user_slots,
                            .item_slots = p->plan->item_slots,
                            .stride = p->stride,
-                           .scale = p->plan->scale};
+                           .scale = p->plan->scale,
+                           .l2 = p->l2};
     uint64_t size = (sizeof data + ALIGN - 1) / ALIGN * ALIGN;
 
     data.train_at = take(&size, p->cut[0], executor);
@@ -303,9 +308,14 @@ static shoal_status make_tables(const struct planning *p, shoal_err *err)
         num_mf_init_rows(shoal_driver_shard(p->driver, MF_ITEM, b, NULL, NULL),
                          (uint32_t)p->o->rank, b * plan->item_slots, plan->item_slots,
                          plan->item_count, p->seed + 1);
-    if (st != SHOAL_OK)
-        return st;
-    return sgd ? make_sgd(p, item_rows, err) : make_als(p, err);
+    if (st == SHOAL_OK)
+        st = sgd ? make_sgd(p, item_rows, err) : make_als(p, err);
+    if (st == SHOAL_OK && p->train < p->ratings->count)
+        st = make_table(p, "best_item", item_rows, p->stride, p->executors, false, err);
+    if (st == SHOAL_OK && p->train < p->ratings->count)
+        st = make_table(p, "best_user", (uint64_t)p->executors * plan->user_slots, p->stride,
+                        p->executors, false, err);
+    return st;
 }
 
 /* ---- all of it ---- */
@@ -314,15 +324,20 @@ static void fill_driver(const struct planning *p)
 {
     struct mf_driver *d = shoal_driver_state(p->driver);
     uint32_t staleness = shoal_driver_staleness(p->driver);
+    bool judged = p->train < p->ratings->count || mf_tolerance(p->o) > 0;
 
     *d = (struct mf_driver){.executors = p->executors,
-                            .window = staleness + 1 < MF_WINDOW ? staleness + 1 : MF_WINDOW,
+                            .window = judged                      ? 1
+                                      : staleness + 1 < MF_WINDOW ? staleness + 1
+                                                                  : MF_WINDOW,
                             .train = p->train,
                             .valid = p->ratings->count - p->train,
                             .epochs = mf_epochs(p->o),
                             .scale = p->plan->scale,
+                            .l2 = p->l2,
                             .weight = (double)p->ratings->users * p->ratings->items,
-                            .last = INFINITY};
+                            .last = INFINITY,
+                            .best = INFINITY};
     for (size_t i = 0; i < p->train; i++)
         d->weight += p->o->alpha * (double)p->ratings->rating[i].value;
 }
@@ -350,8 +365,10 @@ shoal_status mf_plan_ratings(shoal_driver *driver, struct data_ratings *ratings,
     if (st == SHOAL_OK)
         st = num_mf_plan_new(env_alloc(shoal_driver_env(driver)), &shape, ratings->rating, p.train,
                              &p.plan, err);
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK) {
+        p.l2 = mf_l2(p.o, p.train, ratings->users, ratings->items, p.plan->scale);
         st = check_step(&p, err);
+    }
     if (st == SHOAL_OK)
         st = cut(&p, err);
     if (st == SHOAL_OK)

@@ -28,22 +28,25 @@ struct model_shape {
 
 /* ---- saving ---- */
 
-/* Where the row of a slot is: user factors of sgd are in states, the others in shards. */
+/* Where the row of a slot is: in the tables of an earlier epoch if that is kept; else user factors of
+ * sgd are in states, the others in shards. */
 static const float *row_of(shoal_driver *driver, bool user, uint32_t slot, size_t stride)
 {
     const struct mf_options *o = shoal_driver_options(driver);
+    bool earlier = mf_keeps_earlier(shoal_driver_state(driver));
     uint64_t first, count;
     size_t size;
 
     shoal_assert(stride > 0);
-    if (user && o->algorithm == MF_SGD) {
+    if (user && o->algorithm == MF_SGD && !earlier) {
         (void)shoal_driver_executor_read(driver, 0, &size);
         size_t rows = size / (stride * sizeof(float));
         shoal_assert(rows > 0);
         const float *state = shoal_driver_executor_read(driver, slot / (uint32_t)rows, &size);
         return state + slot % rows * stride;
     }
-    uint32_t table = user ? MF_USER : MF_ITEM;
+    uint32_t table = earlier ? (user ? MF_BEST_USER : MF_BEST_ITEM) : user ? MF_USER : MF_ITEM;
+
     (void)shoal_driver_shard_read(driver, table, 0, &first, &count);
     uint32_t shard = (uint32_t)(slot / count), row = (uint32_t)(slot % count);
     return shoal_driver_shard_read(driver, table, shard, &first, &count) + row * stride;

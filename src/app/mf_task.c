@@ -33,7 +33,7 @@ static const void *part(const struct desk *d, uint64_t at)
 
 static float l2_of(const struct desk *d)
 {
-    return (float)(d->options->l2 / d->data->scale);
+    return (float)(d->data->l2 / d->data->scale);
 }
 
 /* ---- SGD ---- */
@@ -43,7 +43,7 @@ double mf_rate(const struct mf_options *options, uint64_t round, uint32_t blocks
     static const double FLOOR = 0.02; /* of the first rate, at the end */
     double done = ((double)round + 0.5) / ((double)mf_epochs(options) * blocks);
 
-    return options->rate * (FLOOR + (1 - FLOOR) * (1 - done));
+    return mf_first_rate(options) * (FLOOR + (1 - FLOOR) * (1 - done));
 }
 
 static void judge_block(struct desk *d, uint32_t block, const float *user, const float *item)
@@ -81,9 +81,9 @@ static shoal_status run_pass(struct desk *d, shoal_err *err)
                                  .column = item};
         d->result.error = d->ops->sgd(&train, &sgd);
         d->result.count = num_mf_block_count(&train);
-        user = user_new;
+    } else {
+        judge_block(d, block, user, item);
     }
-    judge_block(d, block, user, item);
     return SHOAL_OK;
 }
 

@@ -214,6 +214,24 @@ void base_buf_html(struct base_buf *buf, const char *s)
     append_escaped(buf, s, escape_html);
 }
 
+void base_buf_shell(struct base_buf *buf, const char *word)
+{
+    bool plain = word[0] != '\0' &&
+                 strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "_-./,:=+@%") == strlen(word);
+
+    base_buf_puts(buf, plain ? "" : "'");
+    for (size_t length; *word != '\0'; word += length) {
+        length = strcspn(word, "'");
+        base_buf_append(buf, word, length);
+        if (word[length] == '\'') {
+            base_buf_puts(buf, "'\\''");
+            length++;
+        }
+    }
+    base_buf_puts(buf, plain ? "" : "'");
+}
+
 shoal_status base_buf_status(const struct base_buf *buf)
 {
     return buf->status;

@@ -22,9 +22,11 @@ void base_buf_clear(struct base_buf *buf); /* size 0, status SHOAL_OK, memory ke
 void base_buf_append(struct base_buf *buf, const void *bytes, size_t size);
 void base_buf_puts(struct base_buf *buf, const char *s);
 void base_buf_printf(struct base_buf *buf, const char *format, ...) SHOAL_PRINTF(2, 3);
-/* Escaped: a JSON string with its quotes (invalid UTF-8 becomes U+FFFD); text for HTML or SVG. */
+/* Escaped: a JSON string with its quotes (invalid UTF-8 becomes U+FFFD); text for HTML or SVG; a word for a shell, in
+ * quotes where it would not read it as it is. */
 void base_buf_json_string(struct base_buf *buf, const char *s);
 void base_buf_html(struct base_buf *buf, const char *s);
+void base_buf_shell(struct base_buf *buf, const char *word);
 shoal_status base_buf_status(const struct base_buf *buf);
 
 #endif

@@ -1,8 +1,11 @@
-/* err.c - filling a shoal_err, and the end of a failed assertion. Text is formatted beside the err
+/* err.c - filling a shoal_err, the table of statuses, and the end of a failed assertion. Text is formatted beside the err
  * first, so a message may quote the one it replaces. Tests: tests/unit/base/test_err.c. */
 #include "base/err.h"
 
 #include "base/assert.h"
+#include "base/log.h"
+#include "shoal/status.h"
+#include "shoal/version.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,4 +100,77 @@ _Noreturn void base_assert_failed(const char *expression, const char *file, int 
     (void)fprintf(stderr, "shoal: a mistake in Shoal: '%s' does not hold at %s:%d\n", expression,
                   file, line);
     abort();
+}
+
+/* ---- statuses ---- */
+
+const char *shoal_status_name(shoal_status status)
+{
+    switch (status) {
+#define ROW(name, value, action, text) \
+    case name: return #name;
+        SHOAL_STATUS_MAP(ROW)
+#undef ROW
+    }
+    return "SHOAL_E_UNKNOWN";
+}
+
+const char *shoal_status_text(shoal_status status)
+{
+    switch (status) {
+#define ROW(name, value, action, text) \
+    case name: return text;
+        SHOAL_STATUS_MAP(ROW)
+#undef ROW
+    }
+    return "unknown status";
+}
+
+shoal_action shoal_status_action(shoal_status status)
+{
+    switch (status) {
+#define ROW(name, value, action, text) \
+    case name: return action;
+        SHOAL_STATUS_MAP(ROW)
+#undef ROW
+    }
+    return SHOAL_ACTION_GIVE_UP;
+}
+
+const char *shoal_action_text(shoal_action action)
+{
+    switch (action) {
+    case SHOAL_ACTION_NONE: return "none";
+    case SHOAL_ACTION_RETRY_HERE: return "retry here";
+    case SHOAL_ACTION_RETRY_ELSEWHERE: return "retry elsewhere";
+    case SHOAL_ACTION_GIVE_UP: return "give up";
+    case SHOAL_ACTION_FIX_CALL: return "fix the call";
+    }
+    return "give up";
+}
+
+const char *shoal_version(void)
+{
+    return SHOAL_VERSION;
+}
+
+/* ---- a line of talk, where its level is on ---- */
+
+const char *const base_log_names[] = {
+#define ROW(level, name) name,
+    BASE_LOG_MAP(ROW)
+#undef ROW
+        NULL};
+
+void base_log(const struct base_log *log, enum base_log_level level, const char *format, ...)
+{
+    char line[1024];
+    va_list args;
+
+    if (log->write == NULL || level > log->level)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    log->write(log->ctx, level, line);
 }

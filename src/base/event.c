@@ -1,4 +1,4 @@
-/* event.c - events as JSON lines and as text. Tests: tests/unit/base/test_event.c. */
+/* event.c - events as JSON lines. Tests: tests/unit/base/test_event.c. */
 #include "base/event.h"
 
 #include "base/assert.h"
@@ -161,37 +161,4 @@ void base_event_json(const struct base_event *event, struct base_buf *out)
         put_field_json(field, out);
     }
     base_buf_append(out, "}\n", 2);
-}
-
-/* Plain words stand as they are; anything that could be mistaken for more than one is quoted as in
- * JSON. */
-static bool is_plain_word(const char *s)
-{
-    if (*s == '\0')
-        return false;
-    for (; *s != '\0'; s++) {
-        if ((unsigned char)*s <= ' ' || (unsigned char)*s >= 0x7F || strchr("\"\\=", *s) != NULL)
-            return false;
-    }
-    return true;
-}
-
-void base_event_text(const struct base_event *event, struct base_buf *out)
-{
-    char duration[32];
-    base_buf_puts(out, base_format_duration(event->time_s, duration, sizeof duration));
-    base_buf_puts(out, "  ");
-    base_buf_puts(out, event->type);
-    for (uint32_t i = 0; i < event->field_count; i++) {
-        const struct base_field *field = &event->fields[i];
-        base_buf_puts(out, i == 0 ? "  " : " ");
-        base_buf_puts(out, field->name);
-        base_buf_append(out, "=", 1);
-        if (field->type == BASE_FIELD_STR && field->value.str != NULL &&
-            is_plain_word(field->value.str))
-            base_buf_puts(out, field->value.str);
-        else
-            put_field_json(field, out);
-    }
-    base_buf_append(out, "\n", 1);
 }

@@ -1,4 +1,4 @@
-/* event.h - what happened, as typed rows: rendered as text or as one JSON object per line.
+/* event.h - what happened, as typed rows: rendered as one JSON object per line.
  *
  * An event is a time, a type ("job.started") and up to BASE_EVENT_FIELDS_MAX fields. Producers fill
  * a base_event on the stack and hand it to a sink; strings are borrowed for the call. JSON lines
@@ -44,8 +44,6 @@ void base_event_raw(struct base_event *event, const char *name, const char *json
 
 /* {"v":1,"t":60,"type":"job.started","job":"a",...}\n */
 void base_event_json(const struct base_event *event, struct base_buf *out);
-/* "1m00s  job.started  job=a gpus=4"\n */
-void base_event_text(const struct base_event *event, struct base_buf *out);
 
 /* Shortest text that reads back as the same double; "null" for NaN and infinities. */
 void base_json_f64(struct base_buf *out, double value);

@@ -12,28 +12,28 @@
 
 enum { NAMES_MAX = 128 };
 
-static void *value_at(const struct base_opt *row, void *values)
+static void *value_at(const shoal_opt *row, void *values)
 {
     return (char *)values + row->offset;
 }
 
-static bool has_range(const struct base_opt *row)
+static bool has_range(const shoal_opt *row)
 {
     return row->min != 0 || row->max != 0;
 }
 
 /* "%g" with the unit of the type. */
-static const char *bound_text(const struct base_opt *row, double bound, char *buf, size_t size)
+static const char *bound_text(const shoal_opt *row, double bound, char *buf, size_t size)
 {
-    const char *unit = row->type == BASE_OPT_DURATION ? "s"
-                       : row->type == BASE_OPT_SIZE   ? " bytes"
-                                                      : "";
+    const char *unit = row->type == SHOAL_OPT_DURATION ? "s"
+                       : row->type == SHOAL_OPT_SIZE   ? " bytes"
+                                                       : "";
 
     snprintf(buf, size, "%.15g%s", bound, unit);
     return buf;
 }
 
-static shoal_status check_range(const struct base_opt *row, const char *text, double value,
+static shoal_status check_range(const shoal_opt *row, const char *text, double value,
                                 shoal_err *err)
 {
     char lo[64], hi[64];
@@ -42,21 +42,21 @@ static shoal_status check_range(const struct base_opt *row, const char *text, do
         return SHOAL_OK;
     bound_text(row, row->min, lo, sizeof lo);
     bound_text(row, row->max, hi, sizeof hi);
-    if (isinf(row->max) || (row->type != BASE_OPT_F64 && row->max >= 0x1p64))
+    if (isinf(row->max) || (row->type != SHOAL_OPT_F64 && row->max >= 0x1p64))
         return base_err(err, SHOAL_E_INVAL, "bad value for '%s': expected at least %s, found '%s'",
                         row->name, lo, text);
     return base_err(err, SHOAL_E_INVAL, "bad value for '%s': expected %s to %s, found '%s'",
                     row->name, lo, hi, text);
 }
 
-static shoal_status bad_value(const struct base_opt *row, const char *expected, const char *text,
+static shoal_status bad_value(const shoal_opt *row, const char *expected, const char *text,
                               shoal_err *err)
 {
     return base_err(err, SHOAL_E_INVAL, "bad value for '%s': expected %s, found '%s'", row->name,
                     expected, text);
 }
 
-static shoal_status set_flag(const struct base_opt *row, const char *text, void *at, shoal_err *err)
+static shoal_status set_flag(const shoal_opt *row, const char *text, void *at, shoal_err *err)
 {
     bool value;
 
@@ -66,15 +66,15 @@ static shoal_status set_flag(const struct base_opt *row, const char *text, void 
     return SHOAL_OK;
 }
 
-static shoal_status set_u64(const struct base_opt *row, const char *text, void *at, shoal_err *err)
+static shoal_status set_u64(const shoal_opt *row, const char *text, void *at, shoal_err *err)
 {
     uint64_t value;
     shoal_status st;
 
-    if (row->type == BASE_OPT_SIZE ? !base_parse_size(text, &value)
-                                   : !base_parse_u64(text, strlen(text), &value))
+    if (row->type == SHOAL_OPT_SIZE ? !base_parse_size(text, &value)
+                                    : !base_parse_u64(text, strlen(text), &value))
         return bad_value(
-            row, row->type == BASE_OPT_SIZE ? "a size such as 512M or 4G" : "a whole number", text,
+            row, row->type == SHOAL_OPT_SIZE ? "a size such as 512M or 4G" : "a whole number", text,
             err);
     st = check_range(row, text, (double)value, err);
     if (st == SHOAL_OK)
@@ -82,16 +82,16 @@ static shoal_status set_u64(const struct base_opt *row, const char *text, void *
     return st;
 }
 
-static shoal_status set_f64(const struct base_opt *row, const char *text, void *at, shoal_err *err)
+static shoal_status set_f64(const shoal_opt *row, const char *text, void *at, shoal_err *err)
 {
     double value;
     shoal_status st;
 
-    if (row->type == BASE_OPT_DURATION ? !base_parse_duration(text, &value)
-                                       : !base_parse_f64(text, strlen(text), &value))
+    if (row->type == SHOAL_OPT_DURATION ? !base_parse_duration(text, &value)
+                                        : !base_parse_f64(text, strlen(text), &value))
         return bad_value(row,
-                         row->type == BASE_OPT_DURATION ? "a duration such as 90s, 5m or 2h30m"
-                                                        : "a number",
+                         row->type == SHOAL_OPT_DURATION ? "a duration such as 90s, 5m or 2h30m"
+                                                         : "a number",
                          text, err);
     st = check_range(row, text, value, err);
     if (st == SHOAL_OK)
@@ -99,7 +99,7 @@ static shoal_status set_f64(const struct base_opt *row, const char *text, void *
     return st;
 }
 
-static size_t choice_count(const struct base_opt *row)
+static size_t choice_count(const shoal_opt *row)
 {
     size_t count = 0;
 
@@ -123,8 +123,7 @@ static void join_names(const char *const *names, size_t count, char *out, size_t
     }
 }
 
-static shoal_status set_choice(const struct base_opt *row, const char *text, void *at,
-                               shoal_err *err)
+static shoal_status set_choice(const shoal_opt *row, const char *text, void *at, shoal_err *err)
 {
     size_t count = choice_count(row);
     char names[200];
@@ -143,50 +142,49 @@ static shoal_status set_choice(const struct base_opt *row, const char *text, voi
     return SHOAL_E_INVAL;
 }
 
-static shoal_status add_item(const struct base_opt *row, const char *text,
-                             struct base_opt_list *list, shoal_err *err)
+static shoal_status add_item(const shoal_opt *row, const char *text, shoal_opt_list *list,
+                             shoal_err *err)
 {
-    if (list->count >= BASE_OPT_LIST_MAX)
+    if (list->count >= SHOAL_OPT_LIST_MAX)
         return base_err(err, SHOAL_E_LIMIT, "'%s' is given more than %d times", row->name,
-                        (int)BASE_OPT_LIST_MAX);
+                        (int)SHOAL_OPT_LIST_MAX);
     list->items[list->count++] = text;
     return SHOAL_OK;
 }
 
-shoal_status base_opt_set(const struct base_opt *row, const char *text, void *values,
-                          shoal_err *err)
+shoal_status base_opt_set(const shoal_opt *row, const char *text, void *values, shoal_err *err)
 {
     void *at = value_at(row, values);
 
     switch (row->type) {
-    case BASE_OPT_FLAG: return set_flag(row, text, at, err);
-    case BASE_OPT_U64:
-    case BASE_OPT_SIZE: return set_u64(row, text, at, err);
-    case BASE_OPT_F64:
-    case BASE_OPT_DURATION: return set_f64(row, text, at, err);
-    case BASE_OPT_STR: memcpy(at, &text, sizeof text); return SHOAL_OK;
-    case BASE_OPT_CHOICE: return set_choice(row, text, at, err);
-    case BASE_OPT_LIST: return add_item(row, text, at, err);
+    case SHOAL_OPT_FLAG: return set_flag(row, text, at, err);
+    case SHOAL_OPT_U64:
+    case SHOAL_OPT_SIZE: return set_u64(row, text, at, err);
+    case SHOAL_OPT_F64:
+    case SHOAL_OPT_DURATION: return set_f64(row, text, at, err);
+    case SHOAL_OPT_STR: memcpy(at, &text, sizeof text); return SHOAL_OK;
+    case SHOAL_OPT_CHOICE: return set_choice(row, text, at, err);
+    case SHOAL_OPT_LIST: return add_item(row, text, at, err);
     }
     return base_err(err, SHOAL_E_INTERNAL, "option '%s' has no type", row->name);
 }
 
-size_t base_opt_size(const struct base_opt *row)
+size_t base_opt_size(const shoal_opt *row)
 {
     switch (row->type) {
-    case BASE_OPT_FLAG: return sizeof(bool);
-    case BASE_OPT_U64:
-    case BASE_OPT_SIZE: return sizeof(uint64_t);
-    case BASE_OPT_F64:
-    case BASE_OPT_DURATION: return sizeof(double);
-    case BASE_OPT_STR: return sizeof(const char *);
-    case BASE_OPT_CHOICE: return sizeof(uint32_t);
-    case BASE_OPT_LIST: return sizeof(struct base_opt_list);
+    case SHOAL_OPT_FLAG: return sizeof(bool);
+    case SHOAL_OPT_U64:
+    case SHOAL_OPT_SIZE: return sizeof(uint64_t);
+    case SHOAL_OPT_F64:
+    case SHOAL_OPT_DURATION: return sizeof(double);
+    case SHOAL_OPT_STR: return sizeof(const char *);
+    case SHOAL_OPT_CHOICE: return sizeof(uint32_t);
+    case SHOAL_OPT_LIST: return sizeof(shoal_opt_list);
     }
     return 0;
 }
 
-void base_opt_defaults(const struct base_opt *rows, size_t count, void *values)
+void base_opt_defaults(const shoal_opt *rows, size_t count, void *values)
 {
     for (size_t i = 0; i < count; i++) {
         memset(value_at(&rows[i], values), 0, base_opt_size(&rows[i]));
@@ -197,7 +195,7 @@ void base_opt_defaults(const struct base_opt *rows, size_t count, void *values)
     }
 }
 
-const struct base_opt *base_opt_find(const struct base_opt *rows, size_t count, const char *name)
+const shoal_opt *base_opt_find(const shoal_opt *rows, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(rows[i].name, name) == 0)
@@ -205,7 +203,27 @@ const struct base_opt *base_opt_find(const struct base_opt *rows, size_t count, 
     return NULL;
 }
 
-const char *base_opt_nearest(const struct base_opt *rows, size_t count, const char *name)
+const char *base_opt_meta(const shoal_opt *row)
+{
+    return row->type == SHOAL_OPT_FLAG ? NULL : row->meta == NULL ? "VALUE" : row->meta;
+}
+
+const char *base_opt_fallback(const shoal_opt *row)
+{
+    return row->fallback == NULL && row->type == SHOAL_OPT_FLAG ? "false" : row->fallback;
+}
+
+const char *base_opt_type_name(const shoal_opt *row)
+{
+    static const char *const names[] = {
+        [SHOAL_OPT_FLAG] = "flag",         [SHOAL_OPT_U64] = "integer", [SHOAL_OPT_F64] = "number",
+        [SHOAL_OPT_DURATION] = "duration", [SHOAL_OPT_SIZE] = "size",   [SHOAL_OPT_STR] = "string",
+        [SHOAL_OPT_CHOICE] = "choice",     [SHOAL_OPT_LIST] = "list"};
+
+    return names[row->type];
+}
+
+const char *base_opt_nearest(const shoal_opt *rows, size_t count, const char *name)
 {
     const char *names[NAMES_MAX] = {NULL};
     size_t used = count < NAMES_MAX ? count : NAMES_MAX;
@@ -215,7 +233,7 @@ const char *base_opt_nearest(const struct base_opt *rows, size_t count, const ch
     return base_nearest(name, names, used);
 }
 
-static shoal_status unknown_key(const struct base_opt *rows, size_t count, const char *key,
+static shoal_status unknown_key(const shoal_opt *rows, size_t count, const char *key,
                                 const char *what, shoal_err *err)
 {
     const char *nearest = base_opt_nearest(rows, count, key);
@@ -235,11 +253,11 @@ static shoal_status unknown_key(const struct base_opt *rows, size_t count, const
     return SHOAL_E_INVAL;
 }
 
-shoal_status base_opt_assign(const struct base_opt *rows, size_t count, const char *assignment,
+shoal_status base_opt_assign(const shoal_opt *rows, size_t count, const char *assignment,
                              const char *what, void *values, shoal_err *err)
 {
     const char *equals = strchr(assignment, '=');
-    const struct base_opt *row;
+    const shoal_opt *row;
     char key[64];
     size_t length;
 
@@ -271,18 +289,18 @@ static void format_size(uint64_t bytes, struct base_buf *out)
         base_buf_append(out, &units[unit], 1);
 }
 
-static void format_f64(const struct base_opt *row, double value, struct base_buf *out)
+static void format_f64(const shoal_opt *row, double value, struct base_buf *out)
 {
     size_t before = out->size;
 
     base_json_f64(out, value);
     /* a duration with an exponent reads back as plain seconds */
-    if (row->type == BASE_OPT_DURATION && out->size > before &&
+    if (row->type == SHOAL_OPT_DURATION && out->size > before &&
         strchr(out->data + before, 'e') == NULL)
         base_buf_puts(out, "s");
 }
 
-static void format_list(const struct base_opt_list *list, struct base_buf *out)
+static void format_list(const shoal_opt_list *list, struct base_buf *out)
 {
     for (size_t i = 0; i < list->count; i++) {
         if (i > 0)
@@ -291,24 +309,24 @@ static void format_list(const struct base_opt_list *list, struct base_buf *out)
     }
 }
 
-void base_opt_format(const struct base_opt *row, const void *values, struct base_buf *out)
+void base_opt_format(const shoal_opt *row, const void *values, struct base_buf *out)
 {
     const void *at = (const char *)values + row->offset;
 
     switch (row->type) {
-    case BASE_OPT_FLAG: base_buf_puts(out, *(const bool *)at ? "true" : "false"); break;
-    case BASE_OPT_U64: base_buf_printf(out, "%" PRIu64, *(const uint64_t *)at); break;
-    case BASE_OPT_SIZE: format_size(*(const uint64_t *)at, out); break;
-    case BASE_OPT_F64:
-    case BASE_OPT_DURATION: format_f64(row, *(const double *)at, out); break;
-    case BASE_OPT_STR:
+    case SHOAL_OPT_FLAG: base_buf_puts(out, *(const bool *)at ? "true" : "false"); break;
+    case SHOAL_OPT_U64: base_buf_printf(out, "%" PRIu64, *(const uint64_t *)at); break;
+    case SHOAL_OPT_SIZE: format_size(*(const uint64_t *)at, out); break;
+    case SHOAL_OPT_F64:
+    case SHOAL_OPT_DURATION: format_f64(row, *(const double *)at, out); break;
+    case SHOAL_OPT_STR:
         if (*(const char *const *)at != NULL)
             base_buf_puts(out, *(const char *const *)at);
         break;
-    case BASE_OPT_CHOICE:
+    case SHOAL_OPT_CHOICE:
         shoal_assert(*(const uint32_t *)at < choice_count(row));
         base_buf_puts(out, row->choices[*(const uint32_t *)at]);
         break;
-    case BASE_OPT_LIST: format_list(at, out); break;
+    case SHOAL_OPT_LIST: format_list(at, out); break;
     }
 }

@@ -1,10 +1,12 @@
-/* text.c - strict parsing and formatting. Numbers: [+-] digits [. digits] [e [+-] digits] with a
+/* text.c - strict parsing and formatting, dates too. Numbers: [+-] digits [. digits] [e [+-] digits] with a
  * digit on at least one side of the point. Tests: tests/unit/base/test_text.c. */
 #include "base/text.h"
 
 #include "base/assert.h"
+#include "base/date.h"
 #include "base/decimal.h"
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,12 +283,11 @@ static int days_in_month(int year, int month)
     return DAYS[month - 1] + (month == 2 && leap);
 }
 
-bool base_parse_utc(const char *s, size_t length, double *out_s)
+/* "YYYY-MM-DD HH:MM:SS" */
+static bool parse_second(const char *s, double *out_s)
 {
-    if (length == 20 && s[19] == 'Z')
-        length = 19;
-    if (length != 19 || s[4] != '-' || s[7] != '-' || (s[10] != ' ' && s[10] != 'T') ||
-        s[13] != ':' || s[16] != ':')
+    if (s[4] != '-' || s[7] != '-' || (s[10] != ' ' && s[10] != 'T') || s[13] != ':' ||
+        s[16] != ':')
         return false;
     int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
     if (!fixed_digits(s, 4, &year) || !fixed_digits(s + 5, 2, &month) ||
@@ -298,6 +299,62 @@ bool base_parse_utc(const char *s, size_t length, double *out_s)
         return false;
     int64_t days = days_from_civil(year, month, day);
     *out_s = (double)(days * 86400 + hour * 3600 + minute * 60 + second);
+    return true;
+}
+
+/* "+01:00", "-0530" or "+01", as seconds east of Greenwich. */
+static bool parse_offset(const char *s, size_t length, double *out_s)
+{
+    uint64_t hours = 0, minutes = 0;
+
+    if (length < 3 || (s[0] != '+' && s[0] != '-') || !base_parse_u64(s + 1, 2, &hours))
+        return false;
+    size_t at = length > 3 && s[3] == ':' ? 4 : 3;
+    if (length > 3 && (length != at + 2 || !base_parse_u64(s + at, 2, &minutes)))
+        return false;
+    if (hours > 14 || minutes > 59)
+        return false;
+    double east = (double)(hours * 3600 + minutes * 60);
+    *out_s = s[0] == '-' ? -east : east;
+    return true;
+}
+
+/* What follows the seconds. */
+static bool parse_tail(const char *s, size_t length, double *out_s)
+{
+    size_t digits = 1;
+    double part = 0, east = 0;
+
+    if (length > 0 && s[0] == '.') {
+        while (digits < length && is_digit(s[digits]))
+            digits++;
+        if (digits < 2 || digits > 10 || !base_parse_f64(s, digits, &part))
+            return false;
+        s += digits;
+        length -= digits;
+    }
+    if (length > 0 && !(length == 1 && s[0] == 'Z') && !parse_offset(s, length, &east))
+        return false;
+    *out_s = part - east;
+    return true;
+}
+
+bool base_parse_utc(const char *s, size_t length, double *out_s)
+{
+    char core[] = "YYYY-MM-DDT00:00:00";
+    size_t used = length < sizeof core - 1 ? length : sizeof core - 1;
+    double at_s = 0, more_s = 0;
+
+    if (length == sizeof core - 1 && s[16] == ':') /* the usual case */
+        return parse_second(s, out_s);
+    if (length > 16 && s[16] != ':')
+        used = 16; /* no seconds: what follows is an offset */
+    if (used != 10 && used != 16 && used != sizeof core - 1)
+        return false;
+    memcpy(core, s, used);
+    if (!parse_second(core, &at_s) || !parse_tail(s + used, length - used, &more_s))
+        return false;
+    *out_s = at_s + more_s;
     return true;
 }
 
@@ -358,6 +415,19 @@ const char *base_format_count(uint64_t n, char *buf, size_t size)
         text[--at] = (char)('0' + n % 10);
     }
     (void)snprintf(buf, size, "%s", text + at);
+    return buf;
+}
+
+const char *base_format_bytes(double bytes, char *buf, size_t size)
+{
+    static const char *const UNITS[] = {"B", "kB", "MB", "GB", "TB"};
+    size_t i = 0;
+
+    while (bytes >= 999.5 && i + 1 < sizeof UNITS / sizeof UNITS[0]) {
+        bytes /= 1000;
+        i++;
+    }
+    (void)snprintf(buf, size, i == 0 ? "%.0f %s" : "%.3g %s", bytes, UNITS[i]);
     return buf;
 }
 
@@ -464,4 +534,65 @@ const char *base_packed(const char *bytes, size_t size, const char **out_unpack)
         return NULL;
     *out_unpack = "iconv -f UTF-16 -t UTF-8";
     return "UTF-16 text";
+}
+
+/* ---- dates ---- */
+
+/* Days are counted from 1 March of a year divisible by 400, where leap days come last. */
+struct base_day base_day_of(int64_t days)
+{
+    days += 719468;
+    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+    int64_t in_era = days - era * 146097;
+    int64_t years = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
+    int64_t in_year = in_era - (365 * years + years / 4 - years / 100);
+    int64_t from_march = (5 * in_year + 2) / 153;
+    unsigned month = (unsigned)(from_march < 10 ? from_march + 3 : from_march - 9);
+
+    return (struct base_day){.year = years + era * 400 + (month <= 2),
+                             .month = month,
+                             .day = (unsigned)(in_year - (153 * from_march + 2) / 5 + 1)};
+}
+
+static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+const char *base_date_format(double at_s, enum base_date_form form, char *buf, size_t size)
+{
+    double minutes = floor((form == BASE_DATE_MINUTE ? at_s + 30 : at_s) / 60);
+    double days = floor(minutes / 1440);
+
+    if (!(fabs(at_s) < 1e14)) {
+        (void)snprintf(buf, size, "-");
+        return buf;
+    }
+    struct base_day on = base_day_of((int64_t)days);
+    unsigned minute = (unsigned)(minutes - days * 1440);
+    if (form == BASE_DATE_DAY)
+        (void)snprintf(buf, size, "%04lld-%02u-%02u", (long long)on.year, on.month, on.day);
+    else if (form == BASE_DATE_MINUTE)
+        (void)snprintf(buf, size, "%04lld-%02u-%02u %02u:%02u", (long long)on.year, on.month,
+                       on.day, minute / 60, minute % 60);
+    else if (form == BASE_DATE_SHORT)
+        (void)snprintf(buf, size, "%u %s", on.day, months[on.month - 1]);
+    else if (form == BASE_DATE_MONTH)
+        (void)snprintf(buf, size, "%s %lld", months[on.month - 1], (long long)on.year);
+    else
+        (void)snprintf(buf, size, "%02u:%02u", minute / 60, minute % 60);
+    return buf;
+}
+
+const char *base_format_utc(double at_s, char buf[BASE_UTC_TEXT])
+{
+    double whole = floor(at_s + 0.5), days = floor(whole / 86400);
+
+    if (!(fabs(at_s) < 1e14)) {
+        (void)snprintf(buf, BASE_UTC_TEXT, "-");
+        return buf;
+    }
+    struct base_day on = base_day_of((int64_t)days);
+    unsigned second = (unsigned)(whole - days * 86400);
+    (void)snprintf(buf, BASE_UTC_TEXT, "%04lld-%02u-%02uT%02u:%02u:%02uZ", (long long)on.year,
+                   on.month, on.day, second / 3600, second / 60 % 60, second % 60);
+    return buf;
 }

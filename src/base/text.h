@@ -16,13 +16,16 @@ bool base_parse_u64(const char *s, size_t length, uint64_t *out);
 bool base_parse_bool(const char *s, bool *out);           /* true false yes no on off 1 0 */
 bool base_parse_duration(const char *s, double *out_s);   /* 90s 5m 2h30m 3d, or plain seconds */
 bool base_parse_size(const char *s, uint64_t *out_bytes); /* 512M 4G 1024 (powers of 1024) */
-/* "YYYY-MM-DD HH:MM:SS" (or with 'T', optional 'Z') as seconds since 1970 UTC. */
+/* 2024-01-13, 2024-01-13 04:46[:14[.5]] (or with 'T'), then nothing, Z, +01:00 or +0100, as seconds
+ * since 1970 UTC. */
 bool base_parse_utc(const char *s, size_t length, double *out_s);
 
 /* "1m30s", "2h05m", "3d4h", "0.4s"; at most two units. Returns buf. */
 const char *base_format_duration(double seconds, char *buf, size_t size);
 /* 12,345,678 with separators. Returns buf. */
 const char *base_format_count(uint64_t n, char *buf, size_t size);
+/* 1.2 GB. Returns buf. */
+const char *base_format_bytes(double bytes, char *buf, size_t size);
 
 /* What the first bytes of a file say it is when it is not plain text ("a file compressed with gzip",
  * "UTF-16 text"), and the command that makes text of it. NULL: nothing of the kind. Six bytes are

@@ -1,4 +1,5 @@
-/* address.c - see address.h. Tests: tests/cli/test_train_tls.py, transcripts. */
+/* address.c - see address.h. Tests: tests/unit/cli/test_address.c, tests/cli/test_train_tls.py,
+ * transcripts. */
 #include "cli/address.h"
 
 #include "base/err.h"
@@ -36,4 +37,25 @@ shoal_status cli_address(const char *address, bool tls, char out[CLI_ADDRESS_SIZ
         CLI_ADDRESS_SIZE)
         return base_err(err, SHOAL_E_INVAL, "'%.32s...' is too long for an address", address);
     return check(address, err);
+}
+
+/* What a machine calls itself; any other name may be that of a network. */
+static bool is_loopback(const char *host, size_t size)
+{
+    static const char *const NAMES[] = {"localhost", "[::1]", "::1"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (strlen(NAMES[i]) == size && memcmp(host, NAMES[i], size) == 0)
+            return true;
+    return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == size;
+}
+
+bool cli_address_is_open(const char *address)
+{
+    const char *mark = strstr(address, "://");
+    const char *host = mark == NULL ? address : mark + 3;
+    const char *colon = strrchr(host, ':');
+
+    return strncmp(address, TLS, sizeof TLS - 1) != 0 && colon != NULL &&
+           !is_loopback(host, (size_t)(colon - host));
 }

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "cli/config.h"
 #include "cli/help.h"
-#include "cli/parse.h"
+#include "cli/report.h"
 #include "cli/table.h"
 #include "cli/term.h"
 #include "cli/output.h"
@@ -18,44 +18,47 @@ enum { HELP_MAX = 1 << 20 };
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 
-const struct base_opt cli_common_rows[] = {
-    {.name = "json",
-     .type = BASE_OPT_FLAG,
-     .help = "print JSON, errors too",
-     .offset = offsetof(struct cli_common, json)},
-    {.name = "color",
-     .type = BASE_OPT_CHOICE,
-     .meta = "WHEN",
-     .fallback = "auto",
-     .help = "use colour",
-     .choices = color_choices,
-     .offset = offsetof(struct cli_common, color)},
-    {.name = "ascii",
-     .type = BASE_OPT_FLAG,
-     .help = "draw with ASCII characters only",
-     .offset = offsetof(struct cli_common, ascii)},
-    {.name = "log",
-     .type = BASE_OPT_CHOICE,
-     .meta = "LEVEL",
-     .fallback = "info",
-     .help = "how much to say on stderr",
-     .choices = base_log_names,
-     .offset = offsetof(struct cli_common, log)},
-    {.name = "help",
-     .letter = 'h',
-     .type = BASE_OPT_FLAG,
-     .help = "print this help",
-     .offset = offsetof(struct cli_common, help)},
-    {.name = "version",
-     .type = BASE_OPT_FLAG,
-     .help = "print the version",
-     .offset = offsetof(struct cli_common, version)},
+#define AT(member) offsetof(struct cli_common, member)
+
+const shoal_opt cli_common_rows[] = {
+    {AT(json), SHOAL_OPT_FLAG, "json", .help = "print JSON, errors too"},
+    {AT(csv), SHOAL_OPT_FLAG, "csv", .help = "print the main table as CSV"},
+    {AT(report), SHOAL_OPT_STR, "report", 0, "FILE", NULL,
+     "write an HTML page with pictures; - to standard output", .complete = "file"},
+    {AT(color), SHOAL_OPT_CHOICE, "color", 0, "WHEN", "auto", "use colour",
+     .choices = color_choices},
+    {AT(ascii), SHOAL_OPT_FLAG, "ascii", .help = "draw with ASCII characters only"},
+    {AT(log), SHOAL_OPT_CHOICE, "log", 0, "LEVEL", "info", "how much to say on stderr",
+     .choices = base_log_names},
+    {AT(help), SHOAL_OPT_FLAG, "help", 'h', .help = "print this help"},
+    {AT(version), SHOAL_OPT_FLAG, "version", .help = "print the version"},
 };
 const size_t cli_common_row_count = BASE_COUNT(cli_common_rows);
 
-bool cli_common_has(const struct cli_command *command, const struct base_opt *row)
+bool cli_common_has(const struct cli_command *command, const shoal_opt *row)
 {
-    return row != &cli_common_rows[0] || command == NULL || command->json;
+    if (row < cli_common_rows || row >= cli_common_rows + cli_common_row_count)
+        return true; /* a command's own */
+    if (command == NULL)
+        return row->offset != AT(report);
+    switch (row->offset) {
+    case AT(json): return command->json;
+    case AT(csv): return command->csv;
+    case AT(report): return command->page;
+    default: return true;
+    }
+}
+
+const shoal_opt *cli_command_opts(const struct cli_command *command, size_t *out_count)
+{
+    if (command == NULL) {
+        *out_count = 0;
+        return NULL;
+    }
+    if (command->opts_of != NULL)
+        return command->opts_of(out_count);
+    *out_count = command->opt_count;
+    return command->opts;
 }
 
 /* What is alive during one call of cli_main. */
@@ -168,6 +171,8 @@ static int apply_weak_sources(struct session *session)
         .common = &session->common, .args = session->args, .stop_at_arg = true};
     shoal_err err = SHOAL_ERR_INIT;
     shoal_status st;
+    size_t row_count;
+    const shoal_opt *rows = cli_command_opts(command, &row_count);
 
     if (!command->no_config) {
         session->config_loaded = true;
@@ -184,11 +189,10 @@ static int apply_weak_sources(struct session *session)
     st = cli_parse_words(&lead, session->lead, session->lead_count, &err);
     shoal_assert(st == SHOAL_OK);
     if (command->no_config) {
-        base_opt_defaults(command->opts, command->opt_count, session->values);
+        base_opt_defaults(rows, row_count, session->values);
         return 0;
     }
-    st = cli_config_apply(cx->config, command->name, command->opts, command->opt_count,
-                          session->values, NULL, &err);
+    st = cli_config_apply(cx->config, command->name, rows, row_count, session->values, NULL, &err);
     return st == SHOAL_OK ? 0 : cli_fail(cx, st, &err);
 }
 
@@ -226,6 +230,15 @@ static int run_command(struct session *session, const char *const *words, size_t
         return rc;
     cli_term_apply(cx, &session->common);
     cx->log.level = (enum base_log_level)session->common.log;
+    cx->csv = session->common.csv && command->csv;
+    cx->report = session->common.report;
+    if (cx->csv && cx->json)
+        return cli_usage(cx, "--json and --csv exclude each other");
+    shoal_status st =
+        command->page ? cli_report_check(cx, session->values, session->args, parse.arg_count, &err)
+                      : SHOAL_OK;
+    if (st != SHOAL_OK)
+        return cli_fail(cx, st, &err);
     return command->run(cx, session->values, session->args, parse.arg_count);
 }
 
@@ -279,7 +292,7 @@ static int finish_output(const struct cli_context *cx, int rc)
 
 static void write_log(void *ctx, enum base_log_level level, const char *line)
 {
-    fprintf(ctx, "%s%s\n", level == BASE_LOG_WARN ? "warning: " : "", line);
+    cli_term_talk(ctx, level == BASE_LOG_WARN ? "warning: " : "", line);
 }
 
 int cli_main(int argc, const char *const *argv, FILE *out, FILE *err)
@@ -301,6 +314,7 @@ int cli_main(int argc, const char *const *argv, FILE *out, FILE *err)
     st = shoal_env_real_new(&session.cx.env, &detail);
     if (st != SHOAL_OK)
         return finish_output(&session.cx, cli_fail(&session.cx, st, &detail));
+    cli_screen_attach(&session.cx);
     session.args = base_calloc(env_alloc(session.cx.env), count + 1, sizeof *session.args);
     if (session.args == NULL)
         rc = cli_fail(&session.cx, SHOAL_E_NOMEM, NULL);

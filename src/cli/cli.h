@@ -17,10 +17,13 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "env/env.h"
+#include "page/columns.h"
+#include "shoal/watch.h"
 #include <stdio.h>
 
 struct cli_command;
 struct cli_config;
+struct cli_progress;
 
 struct cli_context {
     shoal_env *env;
@@ -30,11 +33,19 @@ struct cli_context {
     FILE *out, *err;
     struct base_log log; /* talk, to err: --log says how much */
     bool json;           /* --json was given: errors are JSON too */
-    bool color, ascii;   /* for out */
+    bool csv;            /* --csv was given */
+    const char *report;  /* of --report; NULL: it was not given */
+    const char *output;  /* of a command that can write its result to a file; "-" or NULL: to out */
+    bool streams;        /* data goes to out while it is made: nothing else is shown there */
     bool terminal;       /* err is a terminal: progress may be shown */
-    bool out_terminal;   /* out is a terminal: names may be cut to its width */
-    int *out_errno;      /* why out failed first; 0: not known. Told when the command ends */
-    unsigned width;      /* of the terminal, 80 when piped */
+    struct page_screen screen; /* out as tables are drawn on it; 80 columns wide when piped */
+    int *out_errno;            /* why out failed first; 0: not known. Told when the command ends */
+    struct cli_progress *progress; /* of cli_watch */
+    bool watched;                  /* cli_watch was called */
+    /* A page that is not drawn from the result: where its command still has one. Appends to `out`. */
+    shoal_status (*own_page)(const void *ctx, const char *command, struct base_buf *out,
+                             shoal_err *err);
+    const void *own_page_ctx;
 };
 
 struct cli_command {
@@ -43,29 +54,39 @@ struct cli_command {
     const char *summary;     /* one sentence, with full stop */
     const char *description; /* paragraphs for the man page, blank line between; may be NULL */
     const char *example;     /* a line that works, without "shoal " */
-    const struct base_opt *opts;
+    const shoal_opt *opts;
     size_t opt_count;
-    size_t values_size;       /* of the struct the rows write into */
-    size_t arg_min, arg_max;  /* positional arguments; SIZE_MAX: any number */
+    /* In place of opts: the rows of a library function, whose options are the values. NULL: opts. */
+    const shoal_opt *(*opts_of)(size_t *out_count);
+    const shoal_schema *(*schema_of)(void);       /* what --json has; NULL: not said */
+    const shoal_schema *(*other_schema_of)(void); /* and with an option, which its name tells */
+    size_t values_size;                           /* of the struct the rows write into */
+    size_t arg_min, arg_max;                      /* positional arguments; SIZE_MAX: any number */
     const char *arg_complete; /* what completes positional arguments: "file" "dir" "policy"
                                  "command", words with spaces between ("bash zsh fish"), or NULL */
     bool json; /* it reports: --json is accepted (no row of its own), cx->json says whether given */
+    bool csv;  /* it shows a result by cli_show: --csv likewise */
+    bool page; /* its result has a page: --report likewise, which cli_finish writes */
     bool no_config; /* it must work with a broken configuration file, and does not read it */
     int (*run)(struct cli_context *cx, const void *values, const char *const *args,
                size_t arg_count);
 };
 
-/* The options every command has, before or after its name. --json only where the command reports.
- */
+/* The rows of a command's options; none of NULL. */
+const shoal_opt *cli_command_opts(const struct cli_command *command, size_t *out_count);
+
+/* The options every command has, before or after its name. --json and --csv only where the command
+ * reports. */
 struct cli_common {
-    bool json, ascii, help, version;
+    const char *report;
+    bool json, csv, ascii, help, version;
     uint32_t color; /* auto, always, never */
     uint32_t log;   /* enum base_log_level */
 };
-extern const struct base_opt cli_common_rows[];
+extern const shoal_opt cli_common_rows[];
 extern const size_t cli_common_row_count;
 /* Whether a common row is shown and taken by `command` (NULL: by shoal itself). */
-bool cli_common_has(const struct cli_command *command, const struct base_opt *row);
+bool cli_common_has(const struct cli_command *command, const shoal_opt *row);
 
 /* The whole program but for the process: argv[0] is ignored, results go to `out`, talk to `err`,
  * the environment is the process's. Returns the exit status; flushes `out` and fails when that
@@ -86,8 +107,25 @@ int cli_usage_err(const struct cli_context *cx, const shoal_err *err);
  * cx->out_errno keeps why, which is told when the command ends. */
 bool cli_put(const struct cli_context *cx, const void *bytes, size_t size);
 bool cli_flush(const struct cli_context *cx);
+/* The first as a shoal_put_fn; ctx is the context. */
+bool cli_put_out(void *ctx, const char *text, size_t size);
 /* Writes the bytes of `buf` to cx->out and returns 0, or fails when the buffer could not hold them.
  */
 int cli_print(const struct cli_context *cx, const struct base_buf *buf);
+/* Shows a result: as JSON or CSV, or heading, tables and verdict, and its notes on stderr. Returns 0,
+ * or 1 with a word about it. */
+int cli_show(const struct cli_context *cx, const shoal_result *result);
+/* What the command's work counts in and looks at: from the first call until cli_finish the line of progress is
+ * shown and ^C asks for a tidy end. */
+shoal_watch *cli_watch(struct cli_context *cx);
+/* All that a command does with what its work came to. Where `st` is SHOAL_OK: shows `result`, writes the page of
+ * --report, whose command is told from `values` and `args`, and tells the notes; else says what failed (`err`),
+ * or ends the process where ^C stopped the work. Frees `result`, NULL is allowed. Returns the exit status. */
+int cli_finish(struct cli_context *cx, shoal_status st, const shoal_result *result,
+               const void *values, const char *const *args, size_t arg_count, const shoal_err *err);
+/* Its notes alone; returns 0. */
+int cli_notes(const struct cli_context *cx, const shoal_result *result);
+/* Ties cx->screen to cx->out, once there is an env. */
+void cli_screen_attach(struct cli_context *cx);
 
 #endif

@@ -1,163 +1,154 @@
 /* cmd_config.c - `shoal config show`: every option of every command, its value and where it came
- * from. */
+ * from. Tests: tests/cli/transcripts/config.txt. */
 #include "cli/cli.h"
 
-#include "cli/columns.h"
+#include "base/assert.h"
 #include "cli/config.h"
 #include "cli/table.h"
+#include "page/make.h"
+#include <math.h>
 
-enum { TEXT_MAX = 4 << 20, NAME_MAX_BYTES = 128, ROWS_MAX = 128 };
+enum { TEXT_MAX = 4 << 20, NAME_MAX_BYTES = 128, ROWS_MAX = 128, LINES_MAX = 1000 };
 
-/* Where the lines go: a table for people or the items of one JSON object. */
-struct sink {
-    const struct cli_context *cx;
-    struct cli_columns table;
-    struct base_buf json;
-    bool first;
+struct line {
+    const char *key, *value, *from, *variable;
+    const char *shown, *shown_from; /* for people */
+    double line;                    /* of the file; NAN: it is from elsewhere */
 };
 
-static const char *origin_text(const char *prefix, const struct base_opt *row,
-                               const struct cli_origin *origin, char *buf, size_t size)
-{
-    char name[NAME_MAX_BYTES];
+struct record {
+    const char *file;
+    bool found;
+    shoal_records options;
+};
 
-    switch (origin->kind) {
-    case CLI_ORIGIN_FILE: snprintf(buf, size, "file, line %zu", origin->line); break;
-    case CLI_ORIGIN_ENVIRONMENT:
-        snprintf(buf, size, "environment, %s", cli_config_variable(prefix, row, name, sizeof name));
-        break;
-    case CLI_ORIGIN_DEFAULT:
-    case CLI_ORIGIN_COMMAND_LINE: snprintf(buf, size, "default"); break;
-    }
-    return buf;
-}
+#define AT(member) offsetof(struct line, member)
+static const shoal_field line_fields[] = {
+    {AT(key), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "key", "KEY", .help = "in the file"},
+    {AT(value), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "value", .help = "as the file has it"},
+    {AT(shown), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "VALUE", .flags = SHOAL_FIELD_CUT},
+    {AT(from), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "from", .help = "where it came from"},
+    {AT(shown_from), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "FROM", .flags = 0},
+    {AT(line), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 0, "line", .help = "line of the file",
+     .flags = SHOAL_FIELD_OPTIONAL},
+    {AT(variable), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "variable",
+     .help = "in the environment"},
+};
+#undef AT
+static const shoal_schema line_schema = {"option", NULL, "An option.", line_fields,
+                                         BASE_COUNT(line_fields)};
 
-static const char *origin_word(enum cli_origin_kind kind)
-{
-    static const char *const words[] = {"default", "file", "environment", "command line"};
+#define AT(member) offsetof(struct record, member)
+static const shoal_field fields[] = {
+    {AT(file), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "file", .help = "the configuration file"},
+    {AT(found), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 0, "found", .help = "it is there"},
+    {AT(options), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "options", .help = "all options",
+     .of = &line_schema},
+};
+#undef AT
+static const shoal_schema schema = {"config", NULL, "The configuration.", fields,
+                                    BASE_COUNT(fields)};
 
-    return words[kind];
-}
+struct listing {
+    const struct cli_context *cx;
+    struct page_made *made;
+    struct line *lines; /* (LINES_MAX) */
+    size_t count;
+};
 
-static void put_json(struct sink *sink, const char *key, const char *value,
-                     const struct cli_origin *origin, const char *variable)
-{
-    base_buf_puts(&sink->json, sink->first ? "{\"key\":" : ",{\"key\":");
-    base_buf_json_string(&sink->json, key);
-    base_buf_puts(&sink->json, ",\"value\":");
-    base_buf_json_string(&sink->json, value);
-    base_buf_puts(&sink->json, ",\"from\":");
-    base_buf_json_string(&sink->json, origin_word(origin->kind));
-    if (origin->kind == CLI_ORIGIN_FILE)
-        base_buf_printf(&sink->json, ",\"line\":%zu", origin->line);
-    base_buf_puts(&sink->json, ",\"variable\":");
-    base_buf_json_string(&sink->json, variable);
-    base_buf_puts(&sink->json, "}");
-    sink->first = false;
-}
-
-static shoal_status put_row(struct sink *sink, const char *prefix, const struct base_opt *row,
+static shoal_status put_row(struct listing *list, const char *prefix, const shoal_opt *row,
                             const void *values, const struct cli_origin *origin)
 {
-    char key[NAME_MAX_BYTES], variable[NAME_MAX_BYTES], from[2 * NAME_MAX_BYTES];
-    enum cli_style style = origin->kind == CLI_ORIGIN_DEFAULT ? CLI_DIM : CLI_PLAIN;
+    static const char *const words[] = {"default", "file", "environment", "command line"};
+    char key[NAME_MAX_BYTES], variable[NAME_MAX_BYTES];
+    struct page_made *made = list->made;
     struct base_buf text;
-    shoal_status st;
 
-    base_buf_init(&text, env_alloc(sink->cx->env), TEXT_MAX);
+    shoal_assert(list->count < LINES_MAX);
+    base_buf_init(&text, env_alloc(list->cx->env), TEXT_MAX);
     base_buf_puts(&text, "");
     base_opt_format(row, values, &text);
-    st = base_buf_status(&text);
-    cli_config_key(prefix, row, key, sizeof key);
-    if (st == SHOAL_OK && sink->cx->json) {
-        put_json(sink, key, text.size == 0 ? "" : text.data, origin,
-                 cli_config_variable(prefix, row, variable, sizeof variable));
-    } else if (st == SHOAL_OK) {
-        cli_columns_cell(&sink->table, CLI_PLAIN, "%s", key);
-        cli_columns_cell(&sink->table, style, "%s", text.size == 0 ? "-" : text.data);
-        cli_columns_cell(&sink->table, style, "%s",
-                         origin_text(prefix, row, origin, from, sizeof from));
+    shoal_status st = base_buf_status(&text);
+    if (st == SHOAL_OK) {
+        struct line *line = &list->lines[list->count++];
+        cli_config_key(prefix, row, key, sizeof key);
+        line->key = page_made_text(made, "%s", key);
+        line->value = page_made_text(made, "%s", text.size == 0 ? "" : text.data);
+        line->shown = text.size == 0 ? NULL : line->value;
+        line->from = line->shown_from = words[origin->kind];
+        line->variable =
+            page_made_text(made, "%s", cli_config_variable(prefix, row, variable, sizeof variable));
+        line->line = (double)NAN;
+        if (origin->kind == CLI_ORIGIN_FILE) {
+            line->line = (double)origin->line;
+            line->shown_from = page_made_text(made, "file, line %zu", origin->line);
+        } else if (origin->kind == CLI_ORIGIN_ENVIRONMENT) {
+            line->shown_from = page_made_text(made, "environment, %s", line->variable);
+        }
     }
     base_buf_fini(&text);
     return st;
 }
 
 /* The rows of one command (prefix is its name), or the common ones (prefix empty). */
-static shoal_status put_rows(struct sink *sink, const char *prefix, const struct base_opt *rows,
+static shoal_status put_rows(struct listing *list, const char *prefix, const shoal_opt *rows,
                              size_t count, size_t values_size, shoal_err *err)
 {
+    const struct base_alloc *alloc = env_alloc(list->cx->env);
     struct cli_origin origins[ROWS_MAX];
-    void *values = base_calloc(env_alloc(sink->cx->env), 1, values_size == 0 ? 1 : values_size);
+    void *values = base_calloc(alloc, 1, values_size == 0 ? 1 : values_size);
     shoal_status st = SHOAL_E_NOMEM;
 
     if (values != NULL && count <= ROWS_MAX)
-        st = cli_config_apply(sink->cx->config, prefix, rows, count, values, origins, err);
+        st = cli_config_apply(list->cx->config, prefix, rows, count, values, origins, err);
     for (size_t i = 0; st == SHOAL_OK && i < count; i++)
         if (prefix[0] != '\0' || cli_config_common(&rows[i]))
-            st = put_row(sink, prefix, &rows[i], values, &origins[i]);
-    base_free(env_alloc(sink->cx->env), values);
+            st = put_row(list, prefix, &rows[i], values, &origins[i]);
+    base_free(alloc, values);
     return st;
 }
 
-static shoal_status put_all(struct sink *sink, shoal_err *err)
+static shoal_status put_all(struct listing *list, shoal_err *err)
 {
     size_t count;
     const struct cli_command *const *commands = cli_table_commands(&count);
     shoal_status st =
-        put_rows(sink, "", cli_common_rows, cli_common_row_count, sizeof(struct cli_common), err);
+        put_rows(list, "", cli_common_rows, cli_common_row_count, sizeof(struct cli_common), err);
 
-    for (size_t i = 0; st == SHOAL_OK && i < count; i++)
+    for (size_t i = 0; st == SHOAL_OK && i < count; i++) {
+        size_t row_count;
+        const shoal_opt *rows = cli_command_opts(commands[i], &row_count);
         if (!commands[i]->no_config)
-            st = put_rows(sink, commands[i]->name, commands[i]->opts, commands[i]->opt_count,
-                          commands[i]->values_size, err);
+            st = put_rows(list, commands[i]->name, rows, row_count, commands[i]->values_size, err);
+    }
     return st;
-}
-
-static void put_file_json(struct sink *sink)
-{
-    const struct cli_config *config = sink->cx->config;
-
-    base_buf_puts(&sink->json, "{\"v\":1,\"file\":");
-    base_buf_json_string(&sink->json, config->path);
-    base_buf_printf(&sink->json, ",\"found\":%s,\"options\":[", config->found ? "true" : "false");
-}
-
-static int print_table(struct sink *sink)
-{
-    const struct cli_config *config = sink->cx->config;
-
-    if (config->path[0] != '\0')
-        fprintf(sink->cx->out, "file: %s%s\n\n", config->path, config->found ? "" : " (not there)");
-    return cli_columns_print(&sink->table);
 }
 
 static int run(struct cli_context *cx, const void *values, const char *const *args,
                size_t arg_count)
 {
-    struct sink sink = {.cx = cx, .first = true};
+    const struct cli_config *config = cx->config;
+    struct page_made *made = page_made_new(env_alloc(cx->env));
+    struct record *record = page_made_alloc(made, 1, sizeof *record);
+    struct listing list = {cx, made, page_made_alloc(made, LINES_MAX, sizeof(struct line)), 0};
+    const shoal_result *result = NULL;
     shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st;
-    int rc;
 
     (void)values, (void)args, (void)arg_count;
-    cli_columns_init(&sink.table, cx, "lxl");
-    cli_columns_cell(&sink.table, CLI_DIM, "KEY");
-    cli_columns_cell(&sink.table, CLI_DIM, "VALUE");
-    cli_columns_cell(&sink.table, CLI_DIM, "FROM");
-    base_buf_init(&sink.json, env_alloc(cx->env), TEXT_MAX);
-    if (cx->json)
-        put_file_json(&sink);
-    st = put_all(&sink, &err);
-    base_buf_puts(&sink.json, "]}\n");
-    if (st != SHOAL_OK)
-        rc = cli_fail(cx, st, &err);
-    else if (cx->json)
-        rc = cli_print(cx, &sink.json);
-    else
-        rc = print_table(&sink);
-    cli_columns_fini(&sink.table);
-    base_buf_fini(&sink.json);
-    return rc;
+    shoal_status st = record != NULL && list.lines != NULL ? put_all(&list, &err) : SHOAL_E_NOMEM;
+    if (st != SHOAL_OK) {
+        page_made_free(made);
+        return cli_fail(cx, st, &err);
+    }
+    *record = (struct record){.file = config->path, .found = config->found};
+    record->options =
+        (shoal_records){.first = list.lines, .stride = sizeof *list.lines, .count = list.count};
+    made->result.schema = &schema;
+    made->result.records = (shoal_records){.first = record, .stride = sizeof *record, .count = 1};
+    if (config->path[0] != '\0')
+        page_made_head(made, "file: %s%s\n", config->path, config->found ? "" : " (not there)");
+    st = page_made_finish(made, &result, &err);
+    return cli_finish(cx, st, result, NULL, NULL, 0, &err);
 }
 
 const struct cli_command cli_cmd_config_show = {
@@ -173,5 +164,6 @@ const struct cli_command cli_cmd_config_show = {
                    "line that cannot be used is an error that names the file and the line.",
     .example = "config show",
     .json = true,
+    .csv = true,
     .run = run,
 };

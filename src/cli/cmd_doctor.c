@@ -2,14 +2,14 @@
  * a remedy.
  *
  * Facts are gathered first (small fixed strings), problems second from the facts, then both are
- * printed. Reading /proc and /sys happens here and nowhere else. Tests: tests/cli/test_doctor.py.
+ * made a result. Reading /proc and /sys happens here and nowhere else. Tests: tests/cli/test_doctor.py.
  */
 #include "cli/cli.h"
 
 #include "base/text.h"
-#include "cli/columns.h"
 #include "cli/config.h"
 #include "cli/term.h"
+#include "page/make.h"
 #include "shoal/version.h"
 #include <inttypes.h>
 #include <jansson.h>
@@ -242,12 +242,12 @@ static void check_terminal(struct checkup *checkup, const struct cli_context *cx
 
     if (term == NULL || *term == '\0')
         term = "not set";
-    if (cx->out_terminal)
+    if (cx->screen.terminal)
         add_fact(checkup, "terminal", "terminal", false, "%s, %u columns, colour %s", term,
-                 cx->width, cx->color ? "on" : "off");
+                 cx->screen.width, cx->screen.color ? "on" : "off");
     else
         add_fact(checkup, "terminal", "terminal", false, "none (output is piped), colour %s",
-                 cx->color ? "on" : "off");
+                 cx->screen.color ? "on" : "off");
     add_fact(checkup, "locale", "locale", false, "%s", cli_term_locale());
     if (!cli_term_utf8())
         add_problem(checkup, "the locale is not UTF-8, so output is plain ASCII",
@@ -275,74 +275,81 @@ static shoal_status check_config(struct checkup *checkup, shoal_env *env)
     return st == SHOAL_E_NOMEM ? st : SHOAL_OK;
 }
 
-static int print_json(const struct cli_context *cx, const struct checkup *checkup)
-{
-    struct base_buf buf;
-    int rc;
+struct told { /* a problem as a record */
+    const char *what, *hint;
+};
 
-    base_buf_init(&buf, env_alloc(cx->env), 1 << 20);
-    base_buf_puts(&buf, "{\"v\":1");
-    for (size_t i = 0; i < checkup->fact_count; i++) {
-        base_buf_printf(&buf, ",\"%s\":", checkup->facts[i].key);
-        if (checkup->facts[i].number)
-            base_buf_puts(&buf, checkup->facts[i].text);
-        else
-            base_buf_json_string(&buf, checkup->facts[i].text);
-    }
-    base_buf_puts(&buf, ",\"problems\":[");
-    for (size_t i = 0; i < checkup->problem_count; i++) {
-        base_buf_puts(&buf, i == 0 ? "{\"what\":" : ",{\"what\":");
-        base_buf_json_string(&buf, checkup->problems[i].what);
-        base_buf_puts(&buf, ",\"hint\":");
-        base_buf_json_string(&buf, checkup->problems[i].remedy);
-        base_buf_puts(&buf, "}");
-    }
-    base_buf_puts(&buf, "]}\n");
-    rc = cli_print(cx, &buf);
-    base_buf_fini(&buf);
-    return rc;
-}
+static const shoal_field problem_fields[] = {
+    {offsetof(struct told, what), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "what",
+     .help = "what is wrong"},
+    {offsetof(struct told, hint), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "hint",
+     .help = "what to do about it"},
+};
+static const shoal_schema problem_schema = {"problem", NULL, "Something wrong.", problem_fields, 2};
 
 /* Byte counts are read more easily in GiB. */
-static void add_value(struct cli_columns *table, const struct fact *fact)
+static void head_fact(struct page_made *made, const struct fact *fact)
 {
     size_t length = strlen(fact->key);
 
     if (length > 6 && strcmp(fact->key + length - 6, "_bytes") == 0)
-        cli_columns_cell(table, CLI_PLAIN, "%.1f GiB", strtod(fact->text, NULL) / 1073741824.0);
+        page_made_head(made, "%-22s %.1f GiB\n", fact->label,
+                       strtod(fact->text, NULL) / 1073741824.0);
     else
-        cli_columns_cell(table, CLI_PLAIN, "%s", fact->text);
+        page_made_head(made, "%-22s %s\n", fact->label, fact->text);
 }
 
-static int print_text(const struct cli_context *cx, const struct checkup *checkup)
+static shoal_records problems_of(struct page_made *made, const struct checkup *checkup)
 {
-    struct cli_columns table;
-    int rc;
+    struct told *told = page_made_alloc(made, checkup->problem_count, sizeof *told);
 
-    cli_columns_init(&table, cx, "ll");
-    for (size_t i = 0; i < checkup->fact_count; i++) {
-        cli_columns_cell(&table, CLI_DIM, "%s", checkup->facts[i].label);
-        add_value(&table, &checkup->facts[i]);
-    }
-    rc = cli_columns_print(&table);
-    cli_columns_fini(&table);
-    if (rc != 0)
-        return rc;
-    putc('\n', cx->out);
     if (checkup->problem_count == 0)
-        fputs("nothing is wrong on this machine\n", cx->out);
-    for (size_t i = 0; i < checkup->problem_count; i++) {
-        cli_styled(cx, CLI_BOLD, checkup->problems[i].what);
-        fprintf(cx->out, "\n    %s\n", checkup->problems[i].remedy);
+        page_made_say(made, "nothing is wrong on this machine\n");
+    for (size_t i = 0; i < checkup->problem_count && told != NULL; i++) {
+        const struct problem *problem = &checkup->problems[i];
+        told[i] = (struct told){page_made_text(made, "%s", problem->what),
+                                page_made_text(made, "%s", problem->remedy)};
+        page_made_say(made, "%s\n    %s\n", problem->what, problem->remedy);
     }
-    return 0;
+    return (shoal_records){
+        .first = told, .stride = sizeof *told, .count = told != NULL ? checkup->problem_count : 0};
+}
+
+/* Facts are fields, in the order they were found: who has no limit has no field of it. */
+static shoal_status make_result(const struct checkup *checkup, const shoal_result **out_result,
+                                shoal_err *err)
+{
+    size_t facts = checkup->fact_count;
+    struct page_made *made = page_made_new(&base_alloc_libc);
+    struct shoal_schema *schema = page_made_alloc(made, 1, sizeof *schema);
+    shoal_field *fields = page_made_alloc(made, facts + 1, sizeof *fields);
+    const char **record = page_made_alloc(made, 1, facts * sizeof *record + sizeof(shoal_records));
+
+    if (schema == NULL || fields == NULL || record == NULL)
+        return page_made_finish(made, out_result, err);
+    for (size_t i = 0; i < facts; i++) {
+        const struct fact *fact = &checkup->facts[i];
+        fields[i] =
+            (shoal_field){i * sizeof *record, fact->number ? SHOAL_FIELD_JSON : SHOAL_FIELD_TEXT,
+                          .name = fact->key, .help = fact->label};
+        record[i] = page_made_text(made, "%s", fact->text);
+        head_fact(made, fact);
+    }
+    fields[facts] = (shoal_field){facts * sizeof *record, SHOAL_FIELD_RECORDS, .name = "problems",
+                                  .help = "what is wrong", .of = &problem_schema};
+    *(shoal_records *)(void *)&record[facts] = problems_of(made, checkup);
+    *schema = (shoal_schema){"doctor", NULL, "What this machine offers.", fields, facts + 1};
+    made->result.schema = schema;
+    made->result.records = (shoal_records){.first = record, .count = 1};
+    return page_made_finish(made, out_result, err);
 }
 
 static int run(struct cli_context *cx, const void *values, const char *const *args,
                size_t arg_count)
 {
     struct checkup checkup = {.fact_count = 0};
-    shoal_status st;
+    const shoal_result *result = NULL;
+    shoal_err err = SHOAL_ERR_INIT;
 
     (void)values, (void)args, (void)arg_count;
     check_program(&checkup);
@@ -350,10 +357,10 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     check_memory(&checkup);
     check_limits(&checkup);
     check_terminal(&checkup, cx);
-    st = check_config(&checkup, cx->env);
-    if (st != SHOAL_OK)
-        return cli_fail(cx, st, NULL);
-    return cx->json ? print_json(cx, &checkup) : print_text(cx, &checkup);
+    shoal_status st = check_config(&checkup, cx->env);
+    if (st == SHOAL_OK)
+        st = make_result(&checkup, &result, &err);
+    return cli_finish(cx, st, result, NULL, NULL, 0, &err);
 }
 
 const struct cli_command cli_cmd_doctor = {

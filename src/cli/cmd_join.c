@@ -1,50 +1,43 @@
-/* cmd_join.c - `shoal join ADDRESS`: gives this machine to a job of another one. */
+/* cmd_join.c - `shoal join ADDRESS` gives this machine to a job of another one; `shoal worker` is a worker process
+ * of a job, started by its driver: the key comes on standard input, the job's memory as descriptor 3. */
 #include "cli/cli.h"
 
+#include "app/app.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cli/address.h"
-#include "cli/apps.h"
 #include "cli/interrupt.h"
-#include "cli/memory.h"
 #include "env/spill.h"
+#include "env/system.h"
 #include "train/job.h"
+#include <limits.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
+/* ---- join ---- */
+
 struct values {
     uint64_t threads;
     const char *key, *spill;
+    double retry_s;
     bool tls;
 };
 
-static const struct base_opt rows[] = {
-    {.name = "threads",
-     .letter = 't',
-     .type = BASE_OPT_U64,
-     .meta = "N",
-     .fallback = "0",
-     .help = "threads that run tasks; 0: one per core",
-     .max = 4096,
-     .offset = offsetof(struct values, threads)},
-    {.name = "key",
-     .letter = 'k',
-     .type = BASE_OPT_STR,
-     .meta = "FILE",
-     .fallback = "-",
-     .help = "file with the job's key; '-' is standard input",
-     .complete = "file",
-     .offset = offsetof(struct values, key)},
-    {.name = "tls",
-     .type = BASE_OPT_FLAG,
-     .help = "the job was started with --tls; the same as 'tls://' before ADDRESS",
-     .offset = offsetof(struct values, tls)},
-    {.name = "spill",
-     .type = BASE_OPT_STR,
-     .meta = "DIR",
-     .help = "keep the job's data and tables in files of this folder, not in memory",
-     .complete = "dir",
-     .offset = offsetof(struct values, spill)},
+#define AT(member) offsetof(struct values, member)
+
+static const shoal_opt rows[] = {
+    {AT(threads), SHOAL_OPT_U64, "threads", 't', "N", "0",
+     "threads that run tasks; 0: one per core", .max = TRAIN_THREADS_MAX},
+    {AT(key), SHOAL_OPT_STR, "key", 'k', "FILE", "-",
+     "file with the key to join the job; '-' is standard input", .complete = "file"},
+    {AT(tls), SHOAL_OPT_FLAG, "tls",
+     .help = "the job was started with --tls; the same as 'tls://' before ADDRESS"},
+    {AT(retry_s), SHOAL_OPT_DURATION, "retry", 0, "TIME", "1m",
+     "how long to try to join again when the line was cut; 0: end instead", .max = 86400},
+    {AT(spill), SHOAL_OPT_STR, "spill", 0, "DIR", NULL,
+     "keep the job's data and tables in files of this folder, not in memory", .complete = "dir"},
 };
 
 struct guest {
@@ -54,6 +47,7 @@ struct guest {
     shoal_err err;     /* why the application was not found */
     uint64_t since_ns; /* began to wait for the driver; 0: waits no more, or said so */
     bool joined, leaving;
+    double retry_s;
 };
 
 static const uint64_t QUIET_NS = 5ull * 1000 * 1000 * 1000; /* waiting is told of after that */
@@ -62,15 +56,25 @@ static const uint64_t QUIET_NS = 5ull * 1000 * 1000 * 1000; /* waiting is told o
 static const shoal_app *find(void *ctx, const char *name)
 {
     struct guest *guest = ctx;
-    const shoal_app *app = cli_app_find(name, &guest->err);
+    const shoal_app *app = app_open(name, &guest->err);
 
-    guest->joined = app != NULL;
     guest->since_ns = 0;
     if (app != NULL)
         base_log(&guest->cx->log, BASE_LOG_INFO,
-                 "joined %s at %s with %u thread%s; Ctrl-C leaves it in good order", app->name,
-                 guest->address, guest->threads, guest->threads == 1 ? "" : "s");
+                 "joined %s at %s%s with %u thread%s; Ctrl-C leaves it in good order", app->name,
+                 guest->address, guest->joined ? " again" : "", guest->threads,
+                 guest->threads == 1 ? "" : "s");
+    guest->joined = app != NULL;
     return app;
+}
+
+static void cut(void *ctx, const shoal_err *why)
+{
+    const struct guest *guest = ctx;
+    char time[32];
+
+    base_log(&guest->cx->log, BASE_LOG_WARN, "lost the connection to %s (%s); retrying for %s",
+             guest->address, why->message, base_format_duration(guest->retry_s, time, sizeof time));
 }
 
 static bool stop(void *ctx)
@@ -115,6 +119,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     char host[64] = "", address[CLI_ADDRESS_SIZE];
     struct guest guest = {.cx = cx,
                           .address = address,
+                          .retry_s = v->retry_s,
                           .threads =
                               v->threads > 0 ? (uint32_t)v->threads : env_cpu_count(cx->env)};
     struct train_work_opts opts = {.address = address,
@@ -124,6 +129,8 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
                                    .segment = -1,
                                    .find = find,
                                    .stop = stop,
+                                   .retry_ms = (uint64_t)(1000 * v->retry_s),
+                                   .cut = cut,
                                    .ctx = &guest};
     shoal_status st;
 
@@ -135,19 +142,19 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
         base_log(&cx->log, BASE_LOG_INFO,
                  "paste the key that 'shoal jobs --key JOB' prints, then Enter and Ctrl-D");
     st = wire_key_load(cx->env, v->key, &opts.key, &err);
+    opts.key.joins = true;
     if (strcmp(err.where, "-") == 0)
         base_err_where(&err, "standard input");
-    if (st == SHOAL_OK && v->spill != NULL) {
-        cli_memory_watch(cx, v->spill);
+    cli_memory_watch(cx, v->spill);
+    if (st == SHOAL_OK && v->spill != NULL)
         st = env_spill_start(cx->env, v->spill, &err);
-    }
     if (st == SHOAL_OK) {
         cli_interrupt_start();
         guest.since_ns = env_now_ns(cx->env);
         st = train_work_run(cx->env, &opts, &err);
         cli_interrupt_stop();
     }
-    cli_memory_explain(cx, v->spill, st, &err);
+    env_memory_explain(cx->env, v->spill, st, &err);
     wire_key_wipe(&opts.key);
     if (st == SHOAL_OK)
         base_log(&cx->log, BASE_LOG_INFO, guest.leaving ? "left" : "the job has ended");
@@ -164,12 +171,15 @@ const struct cli_command cli_cmd_join = {
     .name = "join",
     .usage = "[options] ADDRESS",
     .summary = "Give this machine to a training job of another one.",
-    .description = "ADDRESS is where the job listens (see 'shoal train --listen'), as 'shoal jobs "
-                   "--json' shows it there: with 'tls://' in front, or with --tls, all that passes "
-                   "is encrypted, and a job that does not do so is not joined. The key is the "
-                   "one that 'shoal jobs --key JOB' prints there. The job takes this machine as "
-                   "one more worker until it ends. Ctrl-C or SIGTERM leaves it in good order: what "
-                   "runs here is finished and handed over, so that nothing is lost or done twice.",
+    .description =
+        "ADDRESS is where the job listens (see 'shoal train --listen'), as 'shoal jobs "
+        "--json' shows it there: with 'tls://' in front, or with --tls, all that passes "
+        "is encrypted, and a job that does not do so is not joined. The key is the "
+        "one that 'shoal jobs --key JOB' prints there. The job takes this machine as "
+        "one more worker until it ends. Ctrl-C or SIGTERM leaves it in good order: what "
+        "runs here is finished and handed over, so that nothing is lost or done twice. "
+        "When the connection is lost it joins again by itself, for as long as --retry says; "
+        "what was under way then runs again, and nothing counts twice.",
     .example = "join 10.0.0.5:7000 --key job.key",
     .opts = rows,
     .opt_count = sizeof rows / sizeof rows[0],
@@ -177,4 +187,95 @@ const struct cli_command cli_cmd_join = {
     .arg_min = 1,
     .arg_max = 1,
     .run = run,
+};
+
+/* ---- worker ---- */
+
+enum { SEGMENT = 3 };
+
+struct worker_values {
+    uint64_t slot, threads;
+};
+
+#undef AT
+#define AT(member) offsetof(struct worker_values, member)
+
+static const shoal_opt worker_rows[] = {
+    {AT(slot), SHOAL_OPT_U64, "slot", 0, "N", "1", "which worker of the job this is", .min = 1,
+     .max = TRAIN_WORKERS_MAX},
+    {AT(threads), SHOAL_OPT_U64, "threads", 0, "N", "1", "threads that work tasks", .min = 1,
+     .max = TRAIN_THREADS_MAX},
+};
+
+static const shoal_app *find_app(void *ctx, const char *name)
+{
+    return app_open(name, ctx);
+}
+
+/* SIGTERM is a notice: the executors go elsewhere before we do. */
+static bool noticed(void *ctx)
+{
+    (void)ctx;
+    return atomic_load_explicit(cli_interrupt_flag(), memory_order_relaxed);
+}
+
+/* The job's memory is a file of a folder where the driver spills, and has none otherwise. */
+static void watch_memory(const struct cli_context *cx)
+{
+    char path[PATH_MAX], name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", SEGMENT);
+    ssize_t size = readlink(name, path, sizeof path - 1);
+    if (size <= 0 || strncmp(path, "/memfd:", 7) == 0)
+        return;
+    path[size] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return;
+    *slash = '\0';
+    cli_memory_watch(cx, path);
+}
+
+static int work(struct cli_context *cx, const void *values, const char *const *args,
+                size_t arg_count)
+{
+    const struct worker_values *v = values;
+    shoal_err err = SHOAL_ERR_INIT;
+    char host[64] = "", key[2 * WIRE_KEY_SIZE];
+    struct train_work_opts opts = {.address = args[0],
+                                   .threads = (uint32_t)v->threads,
+                                   .slot = (uint32_t)v->slot,
+                                   .pid = getpid(),
+                                   .host = host,
+                                   .segment = SEGMENT,
+                                   .find = find_app,
+                                   .stop = noticed,
+                                   .ctx = &err};
+    shoal_status st;
+
+    (void)arg_count;
+    (void)gethostname(host, sizeof host - 1);
+    if (fread(key, 1, sizeof key, stdin) != sizeof key)
+        return cli_usage(cx, "a worker is started by 'shoal train' and reads its key from it");
+    st = wire_key_parse(key, sizeof key, &opts.key, &err);
+    (void)signal(SIGINT, SIG_IGN); /* Ctrl-C is the driver's, which tells us */
+    watch_memory(cx);
+    cli_interrupt_start();
+    if (st == SHOAL_OK)
+        st = train_work_run(cx->env, &opts, &err);
+    cli_interrupt_stop();
+    return st == SHOAL_OK ? 0 : 1; /* the driver knows and tells */
+}
+
+const struct cli_command cli_cmd_worker = {
+    .name = "worker",
+    .usage = "[options] ADDRESS",
+    .summary = "Run tasks for a job; started by 'shoal train'.",
+    .example = "worker --slot 1 127.0.0.1:7000",
+    .opts = worker_rows,
+    .opt_count = sizeof worker_rows / sizeof worker_rows[0],
+    .values_size = sizeof(struct worker_values),
+    .arg_min = 1,
+    .arg_max = 1,
+    .no_config = true,
+    .run = work,
 };

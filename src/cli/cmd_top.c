@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/term.h"
 #include "cli/top_show.h"
+#include "shoal/jobs.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,16 +26,9 @@ struct values {
     double every_s;
 };
 
-static const struct base_opt rows[] = {
-    {.name = "every",
-     .letter = 'e',
-     .type = BASE_OPT_DURATION,
-     .meta = "TIME",
-     .fallback = "1s",
-     .help = "between looks at the jobs",
-     .min = 0.1,
-     .max = 3600,
-     .offset = offsetof(struct values, every_s)},
+static const shoal_opt rows[] = {
+    {offsetof(struct values, every_s), SHOAL_OPT_DURATION, "every", 'e', "TIME", "1s",
+     "between looks at the jobs", .min = 0.1, .max = 3600},
 };
 
 enum key { KEY_NONE, KEY_QUIT, KEY_UP, KEY_DOWN, KEY_ENTER, KEY_BACK, KEY_MORE, KEY_LESS };
@@ -49,7 +43,7 @@ struct top {
     char note[200];
     uint64_t note_ns; /* until when it is shown */
     struct train_listing *jobs;
-    struct cli_job_answer *answers;
+    struct train_job_answer *answers;
     size_t count;
 };
 
@@ -57,7 +51,7 @@ struct top {
 
 static void drop(struct top *top)
 {
-    cli_jobs_answers_free(top->cx, top->answers, top->count);
+    train_jobs_answers_free(top->cx->env, top->answers, top->count);
     base_free(env_alloc(top->cx->env), top->jobs);
     top->answers = NULL;
     top->jobs = NULL;
@@ -73,7 +67,7 @@ static shoal_status look(struct top *top, shoal_err *err)
 
     drop(top);
     if (top->word != NULL) {
-        st = cli_jobs_find(top->cx, top->word, &one, err);
+        st = train_jobs_find(top->cx->env, top->word, &one, err);
         if (st != SHOAL_OK)
             return st;
         jobs = base_calloc(env_alloc(top->cx->env), 1, sizeof *jobs);
@@ -82,11 +76,11 @@ static shoal_status look(struct top *top, shoal_err *err)
         jobs[0] = one;
         count = 1;
     } else {
-        st = cli_jobs_all(top->cx, &jobs, &count, err);
+        st = train_jobs_all(top->cx->env, &jobs, &count, err);
         if (st != SHOAL_OK)
             return st;
     }
-    st = cli_jobs_ask_all(top->cx, jobs, count, &top->answers, err);
+    st = train_jobs_ask_all(top->cx->env, jobs, count, &top->answers, err);
     if (st != SHOAL_OK) {
         base_free(env_alloc(top->cx->env), jobs);
         return st;
@@ -108,14 +102,14 @@ static size_t place_of(const struct top *top, const char *name)
 
 static const char *why_silent(const struct train_listing *job)
 {
-    return cli_jobs_loading(job) ? "reads its data" : "does not answer";
+    return train_jobs_loading(job) ? "reads its data" : "does not answer";
 }
 
 /* ---- a snapshot ---- */
 
 static int print_plain(struct top *top)
 {
-    struct cli_top_look look = {.ascii = top->cx->ascii, .plain = true, .clock = ""};
+    struct cli_top_look look = {.ascii = top->cx->screen.ascii, .plain = true, .clock = ""};
     struct base_buf out;
     int rc;
 
@@ -132,18 +126,6 @@ static int print_plain(struct top *top)
         cli_top_job(&top->screen, &look, &top->jobs[i], status, why_silent(&top->jobs[i]));
         cli_screen_plain(&top->screen, &out);
     }
-    rc = cli_print(top->cx, &out);
-    base_buf_fini(&out);
-    return rc;
-}
-
-static int print_json(struct top *top)
-{
-    struct base_buf out;
-    int rc;
-
-    base_buf_init(&out, env_alloc(top->cx->env), OUT_MAX);
-    cli_jobs_json(&out, top->jobs, top->answers, top->count);
     rc = cli_print(top->cx, &out);
     base_buf_fini(&out);
     return rc;
@@ -242,7 +224,7 @@ static void draw(struct top *top)
     char clock[16] = "";
     bool fresh = env_now_ns(top->cx->env) < top->note_ns;
     size_t open = top->count == 1 ? 0 : place_of(top, top->open);
-    struct cli_top_look look = {.ascii = top->cx->ascii,
+    struct cli_top_look look = {.ascii = top->cx->screen.ascii,
                                 .clock = clock,
                                 .note = fresh ? top->note : NULL,
                                 .selected = place_of(top, top->chosen),
@@ -279,10 +261,10 @@ static void scale(struct top *top, int by)
 
     if (open >= top->count || top->answers[open].status == NULL)
         return;
-    double wanted = cli_jobs_number(top->answers[open].status, "wanted") + by;
+    double wanted = train_jobs_number(top->answers[open].status, "wanted") + by;
     snprintf(line, sizeof line, "scale %.0f", wanted);
     base_buf_init(&text, env_alloc(top->cx->env), OUT_MAX);
-    json_t *answer = cli_jobs_ask(top->cx->env, &top->jobs[open], line, &text, &err);
+    json_t *answer = train_jobs_ask(top->cx->env, &top->jobs[open], line, &text, &err);
     if (answer != NULL)
         snprintf(top->note, sizeof top->note, "scaled to %.0f", wanted);
     else
@@ -348,7 +330,7 @@ static int run_live(struct top *top)
     shoal_err err = SHOAL_ERR_INIT;
     shoal_status st;
 
-    top->screen.color = cx->color;
+    top->screen.color = cx->screen.color;
     if (!take_terminal(cx->out))
         return print_plain(top);
     cli_interrupt_start();
@@ -363,6 +345,17 @@ static int run_live(struct top *top)
     return st == SHOAL_OK ? 0 : cli_fail(cx, st, &err);
 }
 
+static int print_json(const struct cli_context *cx, const char *word)
+{
+    const shoal_result *result = NULL;
+    shoal_err err = SHOAL_ERR_INIT;
+    shoal_status st = shoal_jobs(cx->env, word, &result, &err);
+    int rc = st == SHOAL_OK ? cli_show(cx, result) : cli_fail(cx, st, &err);
+
+    shoal_result_free(result);
+    return rc;
+}
+
 static int run(struct cli_context *cx, const void *values, const char *const *args,
                size_t arg_count)
 {
@@ -375,6 +368,8 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
 
     top.word = arg_count > 0 ? args[0] : NULL;
     cli_screen_init(&top.screen, env_alloc(cx->env));
+    if (cx->json)
+        return print_json(cx, top.word);
     st = look(&top, &err);
     if (st == SHOAL_OK && top.word != NULL) {
         snprintf(name, sizeof name, "%s", top.jobs[0].name); /* 'last' is this one from now on */
@@ -382,9 +377,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     }
     if (st != SHOAL_OK)
         rc = cli_fail(cx, st, &err);
-    else if (cx->json)
-        rc = print_json(&top);
-    else if (cx->out_terminal && cli_term_moves() && isatty(STDIN_FILENO) == 1 && top.count > 0)
+    else if (cx->screen.terminal && cli_term_moves() && isatty(STDIN_FILENO) == 1 && top.count > 0)
         rc = run_live(&top);
     else
         rc = print_plain(&top);

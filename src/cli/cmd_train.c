@@ -5,136 +5,74 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/address.h"
-#include "cli/apps.h"
+#include "app/app.h"
 #include "cli/interrupt.h"
-#include "cli/jobs.h"
-#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/repeat.h"
-#include "cli/train_folder.h"
 #include "cli/train_page.h"
 #include "cli/train_show.h"
 #include "data/corpus.h"
-#include "env/spill.h"
+#include "env/system.h"
+#include "train/checkpoint.h"
+#include "train/listing.h"
 #include "train/options.h"
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SETTINGS_MAX = 1 << 16, SAID_MAX = 1 << 20, STALENESS_MAX = 1000 };
-static const uint64_t ADDRESSES = (uint64_t)1 << 45; /* of a process there are 2^47 */
 
 struct values {
     uint64_t workers, threads, seed;
     const char *staleness, *out, *name, *listen;
     const char *checkpoint, *spill, *report;
-    double every_s, patience_s;
+    double every_s, patience_s, stall_s;
     bool resume, tls;
-    struct base_opt_list set;
+    shoal_opt_list set;
 };
 
-static const struct base_opt rows[] = {
-    {.name = "workers",
-     .letter = 'w',
-     .type = BASE_OPT_U64,
-     .meta = "N",
-     .fallback = "1",
-     .help = "worker processes on this machine; change it later with 'shoal scale'",
-     .min = 1,
-     .max = TRAIN_WORKERS_MAX - 1,
-     .offset = offsetof(struct values, workers)},
-    {.name = "threads",
-     .letter = 't',
-     .type = BASE_OPT_U64,
-     .meta = "N",
-     .fallback = "0",
-     .help = "threads of each worker; 0: the machine's cores shared out",
-     .max = 4096,
-     .offset = offsetof(struct values, threads)},
-    {.name = "staleness",
-     .type = BASE_OPT_STR,
-     .meta = "N",
-     .help = "clocks a worker may be ahead of the slowest; 0: none, results equal bit for bit "
-             "[the application's]",
-     .offset = offsetof(struct values, staleness)},
-    {.name = "set",
-     .type = BASE_OPT_LIST,
-     .meta = "KEY=VALUE",
-     .help = "an option of the application, see 'shoal app show APP'",
-     .complete = "setting",
-     .offset = offsetof(struct values, set)},
-    {.name = "out",
-     .letter = 'o',
-     .type = BASE_OPT_STR,
-     .meta = "FILE",
-     .help = "write the model there",
-     .complete = "file",
-     .offset = offsetof(struct values, out)},
-    {.name = "report",
-     .type = BASE_OPT_STR,
-     .meta = "FILE",
-     .help = "write an HTML page about the job and what it has learnt",
-     .complete = "file",
-     .offset = offsetof(struct values, report)},
-    {.name = "seed",
-     .letter = 's',
-     .type = BASE_OPT_U64,
-     .meta = "N",
-     .fallback = "1",
-     .help = "of everything drawn",
-     .offset = offsetof(struct values, seed)},
-    {.name = "name",
-     .type = BASE_OPT_STR,
-     .meta = "NAME",
-     .help = "what 'shoal jobs' calls it [APP-PID]",
-     .offset = offsetof(struct values, name)},
-    {.name = "listen",
-     .type = BASE_OPT_STR,
-     .meta = "ADDRESS",
-     .fallback = "127.0.0.1:0",
-     .help = "where workers and onlookers connect",
-     .offset = offsetof(struct values, listen)},
-    {.name = "tls",
-     .type = BASE_OPT_FLAG,
-     .help = "encrypt what passes between this process and its workers (TLS 1.3)",
-     .offset = offsetof(struct values, tls)},
-    {.name = "patience",
-     .type = BASE_OPT_DURATION,
-     .meta = "TIME",
-     .fallback = "2m",
-     .min = 2,
-     .max = 86400,
-     .help = "how long workers of other machines wait for this process while it is silent",
-     .offset = offsetof(struct values, patience_s)},
-    {.name = "checkpoint",
-     .type = BASE_OPT_STR,
-     .meta = "DIR",
-     .help = "keep the job in this folder, for --resume; its files are removed after a good end",
-     .complete = "dir",
-     .offset = offsetof(struct values, checkpoint)},
-    {.name = "checkpoint-every",
-     .type = BASE_OPT_DURATION,
-     .meta = "TIME",
-     .fallback = "60s",
-     .min = 0.01,
-     .max = 1e7,
-     .help = "time between checkpoints",
-     .offset = offsetof(struct values, every_s)},
-    {.name = "resume",
-     .type = BASE_OPT_FLAG,
-     .help = "go on from the checkpoint; all else as it was, but for workers and threads",
-     .offset = offsetof(struct values, resume)},
-    {.name = "spill",
-     .type = BASE_OPT_STR,
-     .meta = "DIR",
-     .help = "keep data and tables in files of this folder, for data larger than memory",
-     .complete = "dir",
-     .offset = offsetof(struct values, spill)},
+#define AT(member) offsetof(struct values, member)
+
+static const shoal_opt rows[] = {
+    {AT(workers), SHOAL_OPT_U64, "workers", 'w', "N", "1",
+     "worker processes on this machine; change it later with 'shoal scale'", .min = 1,
+     .max = TRAIN_WORKERS_MAX - 1},
+    {AT(threads), SHOAL_OPT_U64, "threads", 't', "N", "0",
+     "threads of each worker; 0: the machine's cores shared out", .max = TRAIN_THREADS_MAX},
+    {AT(staleness), SHOAL_OPT_STR, "staleness", 0, "N",
+     .help = "clocks a worker may be ahead of the slowest; 0: none, results equal bit for bit [the "
+             "application's]"},
+    {AT(set), SHOAL_OPT_LIST, "set", 0, "KEY=VALUE", NULL,
+     "an option of the application, see 'shoal app show APP'", .complete = "setting"},
+    {AT(out), SHOAL_OPT_STR, "out", 'o', "FILE", NULL, "write the model there", .complete = "file"},
+    {AT(report), SHOAL_OPT_STR, "report", 0, "FILE", NULL,
+     "write an HTML page about the job and what it has learnt", .complete = "file"},
+    {AT(seed), SHOAL_OPT_U64, "seed", 's', "N", "1", .help = "of everything drawn"},
+    {AT(name), SHOAL_OPT_STR, "name", 0, "NAME", .help = "what 'shoal jobs' calls it [APP-PID]"},
+    {AT(listen), SHOAL_OPT_STR, "listen", 0, "ADDRESS", "127.0.0.1:0",
+     .help = "where workers and onlookers connect; beyond this machine use --tls"},
+    {AT(tls), SHOAL_OPT_FLAG, "tls",
+     .help = "encrypt what passes between this process and its workers (TLS 1.3)"},
+    {AT(patience_s), SHOAL_OPT_DURATION, "patience", 0, "TIME", "2m",
+     "how long workers of other machines wait for this process while it is silent", .min = 2,
+     .max = 86400},
+    {AT(stall_s), SHOAL_OPT_DURATION, "stall", 0, "TIME", "5m",
+     "how long a worker of another machine may have work and end none, before others get it; at "
+     "least 10 times the longest task here",
+     .min = 1, .max = 1e7},
+    {AT(checkpoint), SHOAL_OPT_STR, "checkpoint", 0, "DIR", NULL,
+     "keep the job in this folder, for --resume; its files are removed after a good end",
+     .complete = "dir"},
+    {AT(every_s), SHOAL_OPT_DURATION, "checkpoint-every", 0, "TIME", "60s",
+     "time between checkpoints", .min = 0.01, .max = 1e7},
+    {AT(resume), SHOAL_OPT_FLAG, "resume",
+     .help = "go on from the checkpoint; all else as it was, but for workers and threads"},
+    {AT(spill), SHOAL_OPT_STR, "spill", 0, "DIR", NULL,
+     "keep data and tables in files of this folder, for data larger than memory",
+     .complete = "dir"},
 };
 
 /* ---- options to settings ---- */
@@ -213,40 +151,9 @@ static bool tick(void *ctx, const struct train_master *master)
     return !atomic_load_explicit(cli_interrupt_flag(), memory_order_relaxed);
 }
 
-/* Address space for the job: it may be backed by swap, so several times the memory there is, and as
- * much as the disk that it spills to has left. */
-static size_t memory_max(const struct cli_context *cx, size_t least)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
-    size_t most = pages > 0 && size > 0 ? 4 * (size_t)pages * (size_t)size : 0;
-    uint64_t room = env_spill_room(cx->env);
-
-    most = most > least ? most : least;
-    room = room < ADDRESSES ? room : ADDRESSES;
-    return room > most ? (size_t)room : most;
-}
-
-static double cpu_seconds(int who)
-{
-    struct rusage used;
-
-    if (getrusage(who, &used) != 0)
-        return 0;
-    return (double)used.ru_utime.tv_sec + (double)used.ru_stime.tv_sec +
-           1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-}
-
-/* NAN: not a file whose bytes mean anything. */
-static double file_bytes(const char *path)
-{
-    struct stat now;
-
-    return stat(path, &now) == 0 && S_ISREG(now.st_mode) ? (double)now.st_size : (double)NAN;
-}
-
 /* Not one of the files that options of the application name. */
 static shoal_status check_sets(const struct cli_context *cx, const char *path,
-                               const struct base_opt_list *sets, shoal_err *err)
+                               const shoal_opt_list *sets, shoal_err *err)
 {
     for (size_t i = 0; i < sets->count; i++) {
         const char *value = strchr(sets->items[i], '=');
@@ -294,7 +201,7 @@ static shoal_status check_model(const struct cli_context *cx, const struct train
 static shoal_status check_apart(const char *option, const char *path, const char *checkpoints,
                                 shoal_err *err)
 {
-    if (path == NULL || checkpoints == NULL || !cli_output_in(path, checkpoints))
+    if (path == NULL || checkpoints == NULL || !env_in_folder(path, checkpoints))
         return SHOAL_OK;
     return base_err(err, SHOAL_E_INVAL, "%s: '%s' is in the folder of checkpoints", option, path);
 }
@@ -302,16 +209,14 @@ static shoal_status check_apart(const char *option, const char *path, const char
 static shoal_status check_report(const struct cli_context *cx, const struct train_job_opts *opts,
                                  const struct values *v, shoal_err *err)
 {
-    struct stat now;
-
     if (v->report == NULL)
         return SHOAL_OK;
     if (strcmp(v->report, "-") == 0)
         return base_err(err, SHOAL_E_INVAL, "--report: a page is a file, not standard output");
-    if (stat(v->report, &now) == 0 && S_ISFIFO(now.st_mode))
+    if (env_is_pipe(v->report))
         return base_err(err, SHOAL_E_INVAL, "--report: a page is a file, and '%s' is a pipe",
                         v->report);
-    if (v->out != NULL && cli_output_same(cx, v->report, v->out))
+    if (v->out != NULL && env_same_place(cx->env, v->report, v->out))
         return base_err(err, SHOAL_E_INVAL, "--report and --out name the same file '%s'",
                         v->report);
     return check_file(cx, v->report, opts, v, err);
@@ -319,9 +224,10 @@ static shoal_status check_report(const struct cli_context *cx, const struct trai
 
 /* A job that cannot be listed runs all the same, which is told; one of that name stops it. */
 static shoal_status claim(const struct cli_context *cx, struct train_job_opts *opts,
-                          struct cli_claim *out, shoal_err *err)
+                          struct train_claim *out, shoal_err *err)
 {
-    shoal_status st = cli_jobs_claim(cx, opts->name, opts->app->name, opts->path, out, err);
+    shoal_status st =
+        train_claim_take(cx->env, opts->name, opts->app->name, opts->path, opts->pid, out, err);
 
     if (st == SHOAL_OK)
         opts->listing = out->listing;
@@ -330,6 +236,16 @@ static shoal_status claim(const struct cli_context *cx, struct train_job_opts *o
     base_log(&cx->log, BASE_LOG_WARN, "'shoal jobs' will not show this one: %s", err->message);
     *err = (shoal_err)SHOAL_ERR_INIT;
     return SHOAL_OK;
+}
+
+static void warn_if_open(const struct cli_context *cx, const char *address)
+{
+    if (cli_address_is_open(address))
+        base_log(
+            &cx->log, BASE_LOG_WARN,
+            "traffic on '%s' is not encrypted: anyone on that network can read and change it; use "
+            "--tls",
+            address);
 }
 
 /* ---- from beginning to end ---- */
@@ -352,15 +268,15 @@ static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
                           struct cli_trained *trained, shoal_err *err)
 {
     struct cli_train_line line;
-    struct cli_claim ours = {.lock = -1};
+    struct train_claim ours = {.lock = -1};
     struct talk talk = {cx, &line};
     struct base_log log = {BASE_LOG_DEBUG, say, &talk};
-    char clocks[32];
+    char steps[48];
     int folder = -1;
     shoal_status st = SHOAL_OK;
 
     if (opts->checkpoint.dir != NULL)
-        st = cli_train_folder_open(opts->checkpoint.dir, opts->checkpoint.resume, &folder, err);
+        st = train_shelf_take(opts->checkpoint.dir, opts->checkpoint.resume, &folder, err);
     if (st == SHOAL_OK)
         st = claim(cx, opts, &ours, err);
     if (st != SHOAL_OK)
@@ -373,21 +289,19 @@ static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
     if (line.begun_ns != 0)
         cli_interrupt_stop();
     cli_train_line_end(&line);
-    cli_jobs_disclaim(&ours);
+    train_claim_drop(&ours);
     if (st == SHOAL_E_CANCELLED) {
         shoal_err why = *err;
-        base_err(err, st, "stopped after %s clocks",
-                 base_format_count(line.stats.clocks, clocks, sizeof clocks));
+        base_err(err, st, "stopped after %s", cli_train_steps(&line.stats, steps, sizeof steps));
         base_err_hint(err, "%s", why.hint);
     }
     if (st == SHOAL_OK && folder >= 0 && trained->result.model_status == SHOAL_OK)
-        cli_train_folder_empty(folder);
-    trained->cpu_s = cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN);
+        train_shelf_empty(folder);
+    trained->cpu_s = env_cpu_all_s();
     opts->checkpoint.log = NULL;
     opts->ctx = NULL;
 out:
-    if (folder >= 0)
-        close(folder);
+    env_folder_drop(folder);
     return st;
 }
 
@@ -447,6 +361,7 @@ static int show(const struct cli_context *cx, const struct values *v, const char
     trained->report = paged ? v->report : NULL;
     trained->model = kept ? trained->model : NULL;
     trained->error = kept ? page : model;
+    cli_train_warn(cx, trained);
     int rc = cli_train_print(cx, trained);
     if (!paged && !kept && cx->json)
         base_log(&cx->log, BASE_LOG_WARN, "no page: %s", page.message);
@@ -471,7 +386,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     int rc;
 
     (void)arg_count;
-    opts.app = cli_app_find(args[0], &err);
+    opts.app = app_open(args[0], &err);
     if (opts.app == NULL)
         return strchr(args[0], '/') != NULL ? cli_fail(cx, err.code, &err)
                                             : cli_usage_err(cx, &err);
@@ -486,13 +401,14 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
         return cli_usage(cx, "--resume wants to know the folder: --checkpoint DIR");
     snprintf(name, sizeof name, "%s-%lld", opts.app->name, (long long)getpid());
     opts.name = trained.name = v->name != NULL ? v->name : name;
-    opts.word = strchr(args[0], '/') != NULL && realpath(args[0], word) != NULL ? word : NULL;
+    opts.word = strchr(args[0], '/') != NULL ? env_full_path(args[0], word) : NULL;
     opts.path = args[1];
     opts.workers = (uint32_t)v->workers;
     opts.threads =
         v->threads > 0 ? (uint32_t)v->threads : (cores + opts.workers - 1) / opts.workers;
     opts.seed = v->seed;
     opts.patience_ms = (uint32_t)(1000 * v->patience_s);
+    opts.stall_ms = (uint64_t)(1000 * v->stall_s);
     opts.pid = getpid();
     opts.address = address;
     opts.model = v->out;
@@ -501,12 +417,13 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     opts.checkpoint.resume = v->resume;
     trained.app = opts.app;
     trained.threads = opts.threads;
-    trained.data_bytes = file_bytes(opts.path);
+    trained.data_bytes = env_file_bytes(opts.path);
     base_buf_init(&settings, env_alloc(cx->env), SETTINGS_MAX);
     base_buf_init(&trained.said, env_alloc(cx->env), SAID_MAX);
     base_buf_init(&page, env_alloc(cx->env), SHOAL_PAGE_MAX);
     opts.said = &trained.said;
     opts.page = v->report != NULL ? &page : NULL;
+    cli_memory_watch(cx, v->spill);
     st = join_settings(v, &settings, &err);
     if (st == SHOAL_OK)
         st = check_settings(cx, opts.app, args[0], &settings, &err);
@@ -522,11 +439,13 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     if (st == SHOAL_OK)
         st = check_report(cx, &opts, v, &err);
     if (st == SHOAL_OK)
-        st = cli_memory_start(cx, v->spill, opts.path, 2, &err);
-    opts.memory_max = memory_max(cx, opts.memory_max);
-    if (st == SHOAL_OK)
+        st = env_memory_start(cx->env, v->spill, opts.path, 2, &err);
+    opts.memory_max = env_memory_space(cx->env, opts.memory_max);
+    if (st == SHOAL_OK) {
+        warn_if_open(cx, address);
         st = train(cx, &opts, &trained, &err);
-    cli_memory_explain(cx, v->spill, st, &err);
+    }
+    env_memory_explain(cx->env, v->spill, st, &err);
     rc = st == SHOAL_OK ? show(cx, v, args, &opts, &trained) : cli_fail(cx, st, &err);
     base_buf_fini(&settings);
     base_buf_fini(&page);

@@ -1,5 +1,5 @@
 /* config.h - where option values come from: default, file, environment, command line, the later the
- * stronger.
+ * stronger; and from words to values and arguments.
  *
  * The file is $XDG_CONFIG_HOME/shoal/config, else $HOME/.config/shoal/config: lines `sim.round =
  * 60s`, comments after a `#` at the start of a line, keys made of the command's words and the
@@ -46,16 +46,31 @@ void cli_config_fini(struct cli_config *config);
  * row, may be NULL) receives where each came from. `prefix` is the command's name, or "" for the
  * common options; `config` may be NULL: then the environment is read alone. */
 SHOAL_MUST_USE shoal_status cli_config_apply(const struct cli_config *config, const char *prefix,
-                                             const struct base_opt *rows, size_t count,
-                                             void *values, struct cli_origin *origins,
-                                             shoal_err *err);
+                                             const shoal_opt *rows, size_t count, void *values,
+                                             struct cli_origin *origins, shoal_err *err);
 
 /* "trace.gen.jobs" and "SHOAL_TRACE_GEN_JOBS"; return buf. */
-const char *cli_config_key(const char *prefix, const struct base_opt *row, char *buf, size_t size);
-const char *cli_config_variable(const char *prefix, const struct base_opt *row, char *buf,
-                                size_t size);
+const char *cli_config_key(const char *prefix, const shoal_opt *row, char *buf, size_t size);
+const char *cli_config_variable(const char *prefix, const shoal_opt *row, char *buf, size_t size);
 
 /* True for the common rows that a file or the environment may set. */
-bool cli_config_common(const struct base_opt *row);
+bool cli_config_common(const shoal_opt *row);
+
+/* Words. Options and arguments may be mixed; `--` ends options. `--name=value`, `--name value`, `-p value`, `-pvalue`,
+ * `-ab` for flags; a flag takes `--name=false`. Names are whole: no abbreviations. The command's rows come before
+ * the common ones. Owner thread only. */
+struct cli_parse {
+    const struct cli_command *command; /* NULL: common options only */
+    void *values; /* of the command's rows; already has weaker sources' values */
+    struct cli_common *common;
+    const char **args; /* room for every word */
+    size_t arg_count;
+    bool stop_at_arg; /* stop before the first argument (the command's name) */
+    size_t used;      /* words taken so far */
+};
+
+/* Returns SHOAL_OK, or SHOAL_E_INVAL or _E_LIMIT with the reason. */
+SHOAL_MUST_USE shoal_status cli_parse_words(struct cli_parse *parse, const char *const *words,
+                                            size_t count, shoal_err *err);
 
 #endif

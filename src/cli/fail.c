@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include "base/err.h"
+#include "cli/term.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -58,17 +59,17 @@ static bool names_place(const char *message, const char *where)
 }
 
 /* User strings in a message must not drive the terminal. */
-static void put_clean(FILE *out, const char *text)
+static void put_clean(struct base_buf *out, const char *text)
 {
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++)
-        putc(*p < 0x20 || *p == 0x7f ? '?' : *p, out);
+    for (; *text != '\0'; text++) {
+        bool drives = (unsigned char)*text < 0x20 || *text == 0x7f;
+        base_buf_append(out, drives ? "?" : text, 1);
+    }
 }
 
-static void put_joined(FILE *out, const char *before, const char *text)
+static void put_joined(struct base_buf *out, const char *text)
 {
-    size_t length = strlen(before);
-
-    fputs(length > 0 && before[length - 1] == '?' ? " " : "; ", out);
+    base_buf_puts(out, out->size > 0 && out->data[out->size - 1] == '?' ? " " : "; ");
     put_clean(out, text);
 }
 
@@ -76,23 +77,23 @@ static void print_text(const struct cli_context *cx, const shoal_err *err, bool 
 {
     const char *space = cx->topic[0] == '\0' ? "" : " ";
     char see[100];
-    const char *last = err->message;
+    struct base_buf line;
 
-    fprintf(cx->err, "shoal%s%s: ", space, cx->topic);
+    base_buf_init(&line, &base_alloc_libc, 4 * LINE_MAX_BYTES);
+    base_buf_printf(&line, "shoal%s%s: ", space, cx->topic);
     if (err->where[0] != '\0' && !names_place(err->message, err->where)) {
-        put_clean(cx->err, err->where);
-        fputs(": ", cx->err);
+        put_clean(&line, err->where);
+        base_buf_puts(&line, ": ");
     }
-    put_clean(cx->err, err->message);
-    if (err->hint[0] != '\0') {
-        put_joined(cx->err, last, err->hint);
-        last = err->hint;
-    }
+    put_clean(&line, err->message);
+    if (err->hint[0] != '\0')
+        put_joined(&line, err->hint);
     if (usage) {
         snprintf(see, sizeof see, "see 'shoal%s%s --help'", space, cx->topic);
-        put_joined(cx->err, last, see);
+        put_joined(&line, see);
     }
-    putc('\n', cx->err);
+    cli_term_talk(cx->err, "", base_buf_status(&line) == SHOAL_OK ? line.data : err->message);
+    base_buf_fini(&line);
 }
 
 static int report(const struct cli_context *cx, const shoal_err *err, bool usage)

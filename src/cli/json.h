@@ -7,7 +7,5 @@
 
 /* ,"name":value; null where it is not finite. The comma comes with it: it is never the first. */
 void cli_json_number(struct base_buf *out, const char *name, double value);
-/* `before` as it is (such as ,"name":), then the string, or null. */
-void cli_json_string(struct base_buf *out, const char *before, const char *value);
 
 #endif

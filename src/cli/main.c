@@ -1,6 +1,7 @@
 /* main.c - the process around cli_main: descriptors and signals. */
 #include "cli/cli.h"
 
+#include "wire/auth.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,6 +25,7 @@ int main(int argc, char **argv)
 {
     if (hold_closed_descriptors() != 0)
         return 1;
+    wire_skip_openssl_tables();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error, seen at the end */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, as a full disk is */
     return cli_main(argc, (const char *const *)argv, stdout, stderr);

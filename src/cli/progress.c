@@ -2,7 +2,7 @@
 #include "cli/progress.h"
 
 #include "base/text.h"
-#include "cli/columns.h"
+#include "page/columns.h"
 #include "cli/term.h"
 #include <math.h>
 #include <pthread.h>
@@ -19,9 +19,7 @@ enum {
 
 struct cli_progress {
     const struct cli_context *cx;
-    const char *label;
-    atomic_uint_fast64_t *done;
-    uint64_t total;
+    const shoal_watch *watch;
     bool live; /* a terminal that can erase a line */
     pthread_t thread;
     pthread_mutex_t stop_lock; /* guards stop */
@@ -84,7 +82,7 @@ void cli_progress_format(const char *label, uint64_t done, uint64_t total, doubl
     }
     if (base_buf_status(out) != SHOAL_OK)
         return;
-    keep = cli_columns_fit(out->data, width, &columns);
+    keep = page_columns_fit(out->data, width, &columns);
     out->size = keep;
     out->data[keep] = '\0';
 }
@@ -100,16 +98,17 @@ static enum cli_progress_bar bar_of(const struct cli_progress *progress)
 {
     if (!progress->live)
         return CLI_BAR_NONE;
-    return progress->cx->ascii ? CLI_BAR_ASCII : CLI_BAR_BLOCKS;
+    return progress->cx->screen.ascii ? CLI_BAR_ASCII : CLI_BAR_BLOCKS;
 }
 
 static void draw(const struct cli_progress *progress, double elapsed_s)
 {
     struct base_buf line;
+    shoal_progress look = shoal_watch_look(progress->watch);
 
     base_buf_init(&line, &base_alloc_libc, LINE_BYTES_MAX);
-    cli_progress_format(progress->label, atomic_load_explicit(progress->done, memory_order_relaxed),
-                        progress->total, elapsed_s, bar_of(progress), line_width(progress), &line);
+    cli_progress_format(look.what[0] == '\0' ? progress->cx->topic : look.what, look.done,
+                        look.total, elapsed_s, bar_of(progress), line_width(progress), &line);
     if (base_buf_status(&line) == SHOAL_OK)
         fprintf(progress->cx->err, progress->live ? "\r\033[K%s" : "%s\n", line.data);
     fflush(progress->cx->err);
@@ -178,8 +177,7 @@ static bool start_thread(struct cli_progress *progress)
     return false;
 }
 
-struct cli_progress *cli_progress_start(const struct cli_context *cx, const char *label,
-                                        atomic_uint_fast64_t *done, uint64_t total)
+struct cli_progress *cli_progress_watch(const struct cli_context *cx, const shoal_watch *watch)
 {
     struct cli_progress *progress;
 
@@ -189,8 +187,7 @@ struct cli_progress *cli_progress_start(const struct cli_context *cx, const char
         calloc(1, sizeof *progress); /* not from env: its allocator belongs to the owner thread */
     if (progress == NULL)
         return NULL;
-    *progress = (struct cli_progress){
-        .cx = cx, .label = label, .done = done, .total = total, .live = cli_term_erases(cx)};
+    *progress = (struct cli_progress){.cx = cx, .watch = watch, .live = cli_term_erases(cx)};
     if (!start_thread(progress)) {
         free(progress);
         return NULL;

@@ -2,21 +2,20 @@
  *
  * On a terminal it appears after a second, is redrawn ten times a second and erases itself at the
  * end; otherwise one plain line is written every 30 s. It has its own thread, which only reads
- * `done`; the caller counts with atomic additions from any thread. Between start and stop nothing
+ * the watch. Between start and stop nothing
  * else should write to cx->err. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
+#include "base/watch.h"
 #include "cli/cli.h"
-#include <stdatomic.h>
 
 struct cli_progress;
 
-/* `label` and `done` are borrowed until stop. total 0: not known, no percent. NULL when no thread
- * could be started: the work goes on without a line. Under --json it is shown on a terminal only.
- */
-struct cli_progress *cli_progress_start(const struct cli_context *cx, const char *label,
-                                        atomic_uint_fast64_t *done, uint64_t total);
+/* Of what the watch counts, which is nothing at first and may change; the line is labelled by what that is. Total
+ * 0: not known, no percent. NULL when no thread could be started: the work goes on without a line. Under --json it
+ * is shown on a terminal only. */
+struct cli_progress *cli_progress_watch(const struct cli_context *cx, const shoal_watch *watch);
 /* Erases the line and frees. NULL is allowed. */
 void cli_progress_stop(struct cli_progress *progress);
 

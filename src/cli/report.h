@@ -17,6 +17,11 @@ struct cli_report {
     size_t arg_count;
 };
 
+/* Whether --report names a file that may be written: none that the command reads, or writes besides. */
+SHOAL_MUST_USE shoal_status cli_report_check(const struct cli_context *cx, const void *values,
+                                             const char *const *args, size_t arg_count,
+                                             shoal_err *err);
+
 bool cli_report_to_stdout(const char *path); /* NULL: no */
 
 /* Makes the page and writes it, or nothing. */

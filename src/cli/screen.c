@@ -52,8 +52,8 @@ static size_t character(const char *text)
     return size;
 }
 
-unsigned cli_screen_put(struct cli_screen *s, unsigned row, unsigned column, enum cli_style style,
-                        const char *text)
+unsigned cli_screen_put(struct cli_screen *s, unsigned row, unsigned column,
+                        enum page_text_style style, const char *text)
 {
     while (*text != 0) {
         size_t size = character(text);
@@ -74,7 +74,7 @@ unsigned cli_screen_put(struct cli_screen *s, unsigned row, unsigned column, enu
 }
 
 unsigned cli_screen_printf(struct cli_screen *s, unsigned row, unsigned column,
-                           enum cli_style style, const char *format, ...)
+                           enum page_text_style style, const char *format, ...)
 {
     char text[TEXT_MAX];
     va_list args;
@@ -99,9 +99,9 @@ static void put_cell(struct cli_screen *s, const struct cli_screen_cell *cell, u
                      struct base_buf *out)
 {
     if (s->color && cell->style != *style) {
-        base_buf_puts(out, cell->style == CLI_BOLD  ? "\033[0;1m"
-                           : cell->style == CLI_DIM ? "\033[0;2m"
-                                                    : "\033[0m");
+        base_buf_puts(out, cell->style == PAGE_BOLD  ? "\033[0;1m"
+                           : cell->style == PAGE_DIM ? "\033[0;2m"
+                                                     : "\033[0m");
         *style = cell->style;
     }
     base_buf_puts(out, cell->text[0] != 0 ? cell->text : " ");
@@ -110,7 +110,7 @@ static void put_cell(struct cli_screen *s, const struct cli_screen_cell *cell, u
 void cli_screen_update(struct cli_screen *s, struct base_buf *out)
 {
     size_t at_row = SIZE_MAX, at_column = 0;
-    unsigned char style = CLI_PLAIN;
+    unsigned char style = PAGE_PLAIN;
 
     if (s->status != SHOAL_OK)
         return;
@@ -131,7 +131,7 @@ void cli_screen_update(struct cli_screen *s, struct base_buf *out)
             at_row = row;
         }
     }
-    if (style != CLI_PLAIN)
+    if (style != PAGE_PLAIN)
         base_buf_puts(out, "\033[0m");
     memcpy(s->shown, s->now, (size_t)s->columns * s->rows * sizeof *s->shown);
     s->shown_columns = s->columns;

@@ -2,7 +2,7 @@
  *
  *     cli_screen_init(&screen, alloc);
  *     cli_screen_begin(&screen, columns, rows);          a blank frame of this size
- *     cli_screen_put(&screen, 0, 1, CLI_BOLD, "name");   text that does not fit is cut
+ *     cli_screen_put(&screen, 0, 1, PAGE_BOLD, "name");   text that does not fit is cut
  *     cli_screen_update(&screen, &out);                  escape sequences for what changed
  *
  * A frame of another size is written whole. The same frame can be had as plain lines. Text is UTF-8
@@ -12,7 +12,7 @@
 #define CLI_SCREEN_H
 
 #include "base/buf.h"
-#include "cli/columns.h"
+#include "page/columns.h"
 
 struct cli_screen_cell {
     char text[5]; /* a character; empty: a space */
@@ -33,9 +33,9 @@ void cli_screen_fini(struct cli_screen *screen);
 void cli_screen_begin(struct cli_screen *screen, unsigned columns, unsigned rows);
 /* Returns the column after the text. Rows and columns outside the frame are nowhere. */
 unsigned cli_screen_put(struct cli_screen *screen, unsigned row, unsigned column,
-                        enum cli_style style, const char *text);
+                        enum page_text_style style, const char *text);
 unsigned cli_screen_printf(struct cli_screen *screen, unsigned row, unsigned column,
-                           enum cli_style style, const char *format, ...) SHOAL_PRINTF(5, 6);
+                           enum page_text_style style, const char *format, ...) SHOAL_PRINTF(5, 6);
 /* Appends what turns the terminal from the last frame into this one. */
 void cli_screen_update(struct cli_screen *screen, struct base_buf *out);
 void cli_screen_forget(struct cli_screen *screen); /* the terminal may hold anything now */

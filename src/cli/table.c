@@ -6,16 +6,41 @@
 #include <string.h>
 
 static const struct cli_command *const rows[] = {
-#define CLI_COMMAND_ROW(id) &cli_cmd_##id,
+#define CLI_COMMAND_ROW(section, id) &cli_cmd_##id,
     CLI_COMMAND_MAP(CLI_COMMAND_ROW)
 #undef CLI_COMMAND_ROW
 };
 
 static const struct cli_command *const internal[] = {
-#define CLI_COMMAND_ROW(id) &cli_cmd_##id,
+#define CLI_COMMAND_ROW(section, id) &cli_cmd_##id,
     CLI_INTERNAL_MAP(CLI_COMMAND_ROW)
 #undef CLI_COMMAND_ROW
 };
+
+static const unsigned char sections[] = {
+#define CLI_COMMAND_ROW(section, id) CLI_SECTION_##section,
+    CLI_COMMAND_MAP(CLI_COMMAND_ROW)
+#undef CLI_COMMAND_ROW
+};
+
+#define CLI_SECTION_ROW(id, title) {#id, title},
+static const char *const section_texts[CLI_SECTIONS][2] = {CLI_SECTION_MAP(CLI_SECTION_ROW)};
+#undef CLI_SECTION_ROW
+
+const char *cli_section_name(enum cli_section section)
+{
+    return section_texts[section][0];
+}
+
+const char *cli_section_title(enum cli_section section)
+{
+    return section_texts[section][1];
+}
+
+enum cli_section cli_table_section(size_t index)
+{
+    return sections[index];
+}
 
 const struct cli_command *const *cli_table_commands(size_t *out_count)
 {
@@ -75,6 +100,56 @@ const struct cli_command *cli_table_find(const char *const *words, size_t count,
             return internal[i];
         }
     }
+    return NULL;
+}
+
+/* A letter and a word mean the same in every command (docs/command-line.md); these did not. */
+static const struct {
+    const char *command, *was, *now;
+} renamed[] = {
+    {"advise", "d", "deadline"},
+    {"advise", "start", "startup"},
+    {"advise", "t", "target"},
+    {"gen corpus", "k", "topics"},
+    {"gen corpus", "m", "mixed"},
+    {"gen corpus", "spread", "length-spread"},
+    {"gen corpus", "w", "words"},
+    {"gen prices", "regions", "region-count"},
+    {"gen prices", "zones", "zone-count"},
+    {"gen ratings", "r", "rank"},
+    {"gen regression", "c", "correlation"},
+    {"gen regression", "k", "nonzeros"},
+    {"gen sparse", "c", "classes"},
+    {"gen sparse", "k", "nonzeros"},
+    {"join", "k", "key-file"},
+    {"join", "key", "key-file"},
+    {"market", "j", "fleet"},
+    {"market", "jobs", "fleet"},
+    {"market", "m", "moves"},
+    {"market", "rate", "exchange"},
+    {"market", "w", "work"},
+    {"sim", "checkpoint", "checkpoint-every"},
+    {"solve", "j", "show"},
+    {"solve", "jobs", "show"},
+    {"trace convert", "cluster", "nodes"},
+    {"train", "out", "output"},
+};
+
+const char *cli_table_renamed(const char *command, const char *was, size_t length)
+{
+    for (size_t i = 0; i < BASE_COUNT(renamed); i++)
+        if (strcmp(renamed[i].command, command) == 0 && strlen(renamed[i].was) == length &&
+            memcmp(renamed[i].was, was, length) == 0)
+            return renamed[i].now;
+    return NULL;
+}
+
+const char *cli_table_was(const char *command, const char *name)
+{
+    for (size_t i = 0; i < BASE_COUNT(renamed); i++)
+        if (strcmp(renamed[i].command, command) == 0 && strcmp(renamed[i].now, name) == 0 &&
+            renamed[i].was[1] != '\0')
+            return renamed[i].was;
     return NULL;
 }
 

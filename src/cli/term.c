@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { WIDTH_PIPED = 80, HEIGHT_PIPED = 24, WIDTH_MIN = 20 };
+enum { WIDTH_PIPED = 80, HEIGHT_PIPED = 24, WIDTH_MIN = 20, TALK_MAX = 1 << 16 };
 
 static bool is_terminal(FILE *stream)
 {
@@ -22,13 +22,13 @@ void cli_term_init(struct cli_context *cx)
     struct winsize size;
 
     cx->terminal = is_terminal(cx->err);
-    cx->out_terminal = is_terminal(cx->out);
-    cx->width = WIDTH_PIPED;
-    if (cx->out_terminal && ioctl(fileno(cx->out), TIOCGWINSZ, &size) == 0 &&
+    cx->screen.terminal = is_terminal(cx->out);
+    cx->screen.width = WIDTH_PIPED;
+    if (cx->screen.terminal && ioctl(fileno(cx->out), TIOCGWINSZ, &size) == 0 &&
         size.ws_col >= WIDTH_MIN)
-        cx->width = size.ws_col;
-    cx->color = false;
-    cx->ascii = true;
+        cx->screen.width = size.ws_col;
+    cx->screen.color = false;
+    cx->screen.ascii = true;
 }
 
 static const char *variable(const char *name)
@@ -49,7 +49,7 @@ static bool want_color(const struct cli_context *cx, uint32_t choice)
         return false;
     if (force != NULL && strcmp(force, "0") != 0)
         return true;
-    return cx->out_terminal && term != NULL && strcmp(term, "dumb") != 0;
+    return cx->screen.terminal && term != NULL && strcmp(term, "dumb") != 0;
 }
 
 const char *cli_term_locale(void)
@@ -106,8 +106,30 @@ unsigned cli_term_height(FILE *stream)
     return size.ws_row > 0 ? size.ws_row : HEIGHT_PIPED;
 }
 
+static bool put_to_stream(void *ctx, const char *text, size_t size)
+{
+    return fwrite(text, 1, size, ctx) == size;
+}
+
+void cli_term_talk(FILE *stream, const char *before, const char *text)
+{
+    struct page_screen screen = {.put = put_to_stream, .ctx = stream, .terminal = true};
+    struct base_buf lines;
+
+    if (!is_terminal(stream)) {
+        fprintf(stream, "%s%s\n", before, text);
+        return;
+    }
+    screen.width = cli_term_width(stream);
+    base_buf_init(&lines, &base_alloc_libc, TALK_MAX);
+    base_buf_printf(&lines, "%s%s", before, text);
+    if (base_buf_status(&lines) == SHOAL_OK)
+        (void)page_lines(&screen, lines.data);
+    base_buf_fini(&lines);
+}
+
 void cli_term_apply(struct cli_context *cx, const struct cli_common *common)
 {
-    cx->color = want_color(cx, common->color);
-    cx->ascii = common->ascii || !cli_term_utf8();
+    cx->screen.color = want_color(cx, common->color);
+    cx->screen.ascii = common->ascii || !cli_term_utf8();
 }

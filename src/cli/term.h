@@ -18,6 +18,8 @@ bool cli_term_utf8(void);
 bool cli_term_moves(void); /* TERM says that the cursor can be moved */
 /* A line on stderr can be erased and drawn again. */
 bool cli_term_erases(const struct cli_context *cx);
+/* Two texts as lines of talk; on a terminal they go on at a word in the next line. */
+void cli_term_talk(FILE *stream, const char *before, const char *text);
 /* Columns and rows of the stream's terminal now, 80 x 24 when it has none. */
 unsigned cli_term_width(FILE *stream);
 unsigned cli_term_height(FILE *stream);

@@ -6,7 +6,7 @@
 #ifndef CLI_TOP_SHOW_H
 #define CLI_TOP_SHOW_H
 
-#include "cli/jobs.h"
+#include "train/listing.h"
 #include "cli/screen.h"
 
 struct cli_top_look {
@@ -22,7 +22,7 @@ struct cli_top_look {
 void cli_top_job(struct cli_screen *screen, const struct cli_top_look *look,
                  const struct train_listing *job, const json_t *status, const char *why);
 void cli_top_all(struct cli_screen *screen, const struct cli_top_look *look,
-                 const struct train_listing *jobs, const struct cli_job_answer *answers,
+                 const struct train_listing *jobs, const struct train_job_answer *answers,
                  size_t count);
 /* Rows that the picture of a job needs when nothing is left out. */
 unsigned cli_top_job_rows(const json_t *status);

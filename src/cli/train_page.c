@@ -72,10 +72,14 @@ static void put_words(struct base_buf *out, const struct cli_train_page *p)
     } else {
         base_buf_puts(out, "Done after ");
     }
-    base_buf_printf(out, "%s clock%s in %s. ",
-                    base_format_count(s->clocks, text[0], sizeof text[0]), s_of(s->clocks),
+    base_buf_printf(out, "%s in %s. ", cli_train_steps(s, text[0], sizeof text[0]),
                     page_duration(p->trained->result.seconds, text[1], sizeof text[1]));
-    if (s->units_before > 0)
+    if (s->stopped != SHOAL_STOP_UNSAID) {
+        base_buf_puts(out, "How it ended: ");
+        cli_train_put_stopped(out, s);
+        base_buf_puts(out, ". ");
+    }
+    if (s->resumed)
         base_buf_puts(out, "It went on from a checkpoint; times are of this run alone. ");
     if (s->workers_lost > 0)
         base_buf_printf(out,
@@ -134,7 +138,7 @@ static void put_tiles(struct base_buf *out, const struct cli_train_page *p)
     put_crew_tile(out, s);
     if (p->opts->checkpoint.dir != NULL) {
         snprintf(note, sizeof note, "%s each",
-                 cli_train_bytes((double)s->checkpoint_bytes, text, sizeof text));
+                 base_format_bytes((double)s->checkpoint_bytes, text, sizeof text));
         page_tile(out, "Checkpoints", base_format_count(s->checkpoints, value, sizeof value),
                   s->checkpoints > 0 ? note : NULL);
     }
@@ -394,7 +398,7 @@ static void put_said(struct base_buf *out, const struct cli_train_page *p)
     page_panel_close(out);
 }
 
-static void put_setting(struct base_buf *out, const struct base_opt *row, const void *values,
+static void put_setting(struct base_buf *out, const shoal_opt *row, const void *values,
                         const void *usual, struct base_buf *scratch)
 {
     char mine[200], theirs[200];
@@ -406,7 +410,7 @@ static void put_setting(struct base_buf *out, const struct base_opt *row, const 
     base_opt_format(row, usual, scratch);
     snprintf(theirs, sizeof theirs, "%s", scratch->size > 0 ? scratch->data : "");
     bool chosen = strcmp(mine, theirs) != 0;
-    if (!chosen && row->fallback == NULL && row->type != BASE_OPT_FLAG)
+    if (!chosen && row->fallback == NULL && row->type != SHOAL_OPT_FLAG)
         mine[0] = 0; /* not set: its 0 is no value */
     base_buf_printf(out, "<tr><td class=\"%s\">", chosen ? "name" : "");
     page_name(out, row->name, PAGE_NAME_CHARS);
@@ -420,23 +424,22 @@ static void put_setting(struct base_buf *out, const struct base_opt *row, const 
 static shoal_status put_settings(struct base_buf *out, const struct cli_train_page *p,
                                  shoal_err *err)
 {
-    struct base_opt rows[TRAIN_OPTIONS_MAX];
-    size_t count = train_options_rows(p->opts->app, rows);
+    const shoal_app *app = p->opts->app;
     void *values = NULL, *usual = NULL;
     struct base_buf scratch;
-    shoal_status st = train_options_new(out->alloc, p->opts->app, p->opts->settings, &values, err);
+    shoal_status st = train_options_new(out->alloc, app, p->opts->settings, &values, err);
 
     if (st == SHOAL_OK)
-        st = train_options_new(out->alloc, p->opts->app, "", &usual, err);
-    if (st == SHOAL_OK && count > 0) {
+        st = train_options_new(out->alloc, app, "", &usual, err);
+    if (st == SHOAL_OK && app->opt_count > 0) {
         base_buf_init(&scratch, out->alloc, 1 << 16);
         page_panel_open(out, "settings", "Settings",
                         "those that are not at their defaults in bold");
         base_buf_puts(out, "<table class=\"wordy\"><thead><tr><th scope=\"col\">Option</th><th "
                            "scope=\"col\">value</th><th scope=\"col\" class=\"hide\">what it does"
                            "</th></tr></thead><tbody>\n");
-        for (size_t i = 0; i < count; i++)
-            put_setting(out, &rows[i], values, usual, &scratch);
+        for (size_t i = 0; i < app->opt_count; i++)
+            put_setting(out, &app->opts[i], values, usual, &scratch);
         base_buf_puts(out, "</tbody></table>\n");
         page_panel_close(out);
         base_buf_fini(&scratch);

@@ -4,7 +4,7 @@
 #include "base/assert.h"
 #include "base/event.h"
 #include "base/text.h"
-#include "cli/columns.h"
+#include "page/columns.h"
 #include "cli/json.h"
 #include "cli/term.h"
 #include "train/options.h"
@@ -36,19 +36,6 @@ const char *cli_train_value(double value, int digits, char *out, size_t size)
         snprintf(out, size, "%.0f", value);
     else
         snprintf(out, size, "%.*g", digits, value);
-    return out;
-}
-
-const char *cli_train_bytes(double bytes, char *out, size_t size)
-{
-    static const char *const UNITS[] = {"B", "kB", "MB", "GB", "TB"};
-    size_t i = 0;
-
-    while (bytes >= 999.5 && i + 1 < BASE_COUNT(UNITS)) {
-        bytes /= 1000;
-        i++;
-    }
-    snprintf(out, size, i == 0 ? "%.0f %s" : "%.3g %s", bytes, UNITS[i]);
     return out;
 }
 
@@ -184,7 +171,7 @@ void cli_train_line_format(const struct cli_train_look *look, enum cli_train_bar
 
     put_line(look, bar, wanted, out);
     for (size_t i = 0; i < BASE_COUNT(LEAST_FIRST) && base_buf_status(out) == SHOAL_OK &&
-                       cli_columns_width(out->data) > width;
+                       page_columns_width(out->data) > width;
          i++) {
         wanted &= ~(1u << LEAST_FIRST[i]);
         put_line(look, bar, wanted, out);
@@ -193,12 +180,12 @@ void cli_train_line_format(const struct cli_train_look *look, enum cli_train_bar
         /* a short one may fit where a long one did not */
         unsigned more = wanted | 1u << LEAST_FIRST[i];
         put_line(look, bar, more, out);
-        wanted = cli_columns_width(out->data) <= width ? more : wanted;
+        wanted = page_columns_width(out->data) <= width ? more : wanted;
     }
     put_line(look, bar, wanted, out);
     if (base_buf_status(out) != SHOAL_OK)
         return;
-    out->size = cli_columns_fit(out->data, width, &columns);
+    out->size = page_columns_fit(out->data, width, &columns);
     out->data[out->size] = 0;
 }
 
@@ -227,7 +214,7 @@ void cli_train_line_start(struct cli_train_line *line, const struct cli_context 
     if (!cli_term_erases(cx))
         return;
     snprintf(text, sizeof text, "%s  reading %s", app->name, data);
-    text[cli_columns_fit(text, line_width(cx), &columns)] = 0;
+    text[page_columns_fit(text, line_width(cx), &columns)] = 0;
     put_on_screen(line, text);
 }
 
@@ -267,9 +254,9 @@ static void draw(struct cli_train_line *line, uint64_t now)
 
     base_buf_init(&out, env_alloc(cx->env), 1 << 12);
     cli_train_line_format(&look,
-                          !erases     ? CLI_TRAIN_PLAIN
-                          : cx->ascii ? CLI_TRAIN_ASCII
-                                      : CLI_TRAIN_BLOCKS,
+                          !erases            ? CLI_TRAIN_PLAIN
+                          : cx->screen.ascii ? CLI_TRAIN_ASCII
+                                             : CLI_TRAIN_BLOCKS,
                           erases ? line_width(cx) : UINT32_MAX, &out);
     if (base_buf_status(&out) == SHOAL_OK)
         put_on_screen(line, out.data);
@@ -350,8 +337,7 @@ static size_t print_max(const struct cli_trained *t)
 /* What tells runs apart: "algorithm" is the application and its option of that name, if it has one. */
 static void put_options(struct base_buf *out, const struct cli_trained *t)
 {
-    struct base_opt rows[TRAIN_OPTIONS_MAX];
-    size_t count = train_options_rows(t->app, rows);
+    const shoal_opt *rows = t->app->opts;
     struct base_buf value, algorithm;
     void *values = NULL;
     shoal_status st = train_options_new(out->alloc, t->app, t->settings != NULL ? t->settings : "",
@@ -361,7 +347,7 @@ static void put_options(struct base_buf *out, const struct cli_trained *t)
     base_buf_init(&algorithm, out->alloc, out->size_max);
     base_buf_puts(&algorithm, t->app->name);
     base_buf_puts(out, ",\"options\":{");
-    for (size_t i = 0; i < count && st == SHOAL_OK; i++) {
+    for (size_t i = 0; i < t->app->opt_count && st == SHOAL_OK; i++) {
         base_buf_clear(&value);
         base_opt_format(&rows[i], values, &value);
         base_buf_puts(&value, "");
@@ -411,6 +397,64 @@ static void put_curve(struct base_buf *out, const struct train_job_result *r)
     base_buf_puts(out, "]");
 }
 
+/* By shoal_stop. */
+static const struct {
+    const char *name, *words;
+} STOPS[] = {
+    [SHOAL_STOP_TOLERANCE] = {"tolerance", "converged"},
+    [SHOAL_STOP_HELD_OUT] = {"held_out", "the error on held-out data no longer falls"},
+    [SHOAL_STOP_LIMIT] = {"limit", "not converged: the limit on iterations came first"},
+    [SHOAL_STOP_STALLED] = {"stalled", "not converged: no step lowers the objective any more"},
+    [SHOAL_STOP_SCHEDULE] = {"schedule", "all iterations are done"},
+};
+
+static bool not_converged(shoal_stop why)
+{
+    return why == SHOAL_STOP_LIMIT || why == SHOAL_STOP_STALLED;
+}
+
+void cli_train_put_stopped(struct base_buf *out, const struct train_stats *s)
+{
+    double percent = 100 * s->gap;
+    char text[32];
+
+    if (STOPS[s->stopped].words == NULL)
+        return;
+    base_buf_puts(out, STOPS[s->stopped].words);
+    if (isfinite(s->gap))
+        base_buf_printf(out, ", the minimum is at most %s %% lower",
+                        cli_train_value(percent, percent < 99.5 ? 2 : 3, text, sizeof text));
+}
+
+void cli_train_warn(const struct cli_context *cx, const struct cli_trained *t)
+{
+    struct base_buf text;
+
+    if (!not_converged(t->result.stats.stopped))
+        return;
+    base_buf_init(&text, env_alloc(cx->env), 1 << 10);
+    cli_train_put_stopped(&text, &t->result.stats);
+    if (base_buf_status(&text) == SHOAL_OK)
+        base_log(&cx->log, BASE_LOG_WARN, "%s; 'shoal app show %s' lists its limits", text.data,
+                 t->app->name);
+    base_buf_fini(&text);
+}
+
+static void put_stopped(struct base_buf *out, const struct train_stats *s)
+{
+    bool known = s->stopped != SHOAL_STOP_UNSAID && s->stopped != SHOAL_STOP_SCHEDULE;
+
+    base_buf_printf(out, ",\"converged\":%s,\"stopped\":",
+                    !known                      ? "null"
+                    : not_converged(s->stopped) ? "false"
+                                                : "true");
+    if (STOPS[s->stopped].name != NULL)
+        base_buf_json_string(out, STOPS[s->stopped].name);
+    else
+        base_buf_puts(out, "null");
+    cli_json_number(out, "gap", s->gap);
+}
+
 static int print_json(const struct cli_context *cx, const struct cli_trained *t)
 {
     const struct train_stats *s = &t->result.stats;
@@ -427,10 +471,12 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
     base_buf_json_string(&out, t->app->objective);
     cli_json_number(&out, "value", s->value);
     cli_json_number(&out, "held_out", s->held_out);
+    put_stopped(&out, s);
     cli_json_number(&out, "seconds", t->result.seconds);
     cli_json_number(&out, "load_seconds", t->result.load_seconds);
     cli_json_number(&out, "cpu_s", t->cpu_s);
     cli_json_number(&out, "units_per_s", (double)(s->units - s->units_before) / t->result.seconds);
+    cli_json_number(&out, "iterations", s->iterations > 0 ? (double)s->iterations : (double)NAN);
     base_buf_printf(&out,
                     ",\"units\":%" PRIu64 ",\"clocks\":%" PRIu64 ",\"tasks\":%" PRIu64
                     ",\"tasks_redone\":%" PRIu64 ",\"moves\":%" PRIu64,
@@ -442,13 +488,15 @@ static int print_json(const struct cli_context *cx, const struct cli_trained *t)
     cli_json_number(&out, "max_pause_ms", (double)s->max_pause_ns * 1e-6);
     cli_json_number(&out, "task_s", (double)s->run_ns * 1e-9);
     cli_json_number(&out, "blocked_s", (double)s->wait_ns * 1e-9);
-    base_buf_printf(&out, ",\"workers\":%u,\"workers_lost\":%u,\"executors\":%u,\"staleness\":[",
-                    s->workers, s->workers_lost, s->executors);
+    base_buf_printf(&out,
+                    ",\"workers\":%u,\"workers_lost\":%u,\"workers_stalled\":%u,\"executors\":%u,"
+                    "\"staleness\":[",
+                    s->workers, s->workers_lost, s->workers_stalled, s->executors);
     while (last > 1 && s->stale[last - 1] == 0)
         last--;
     for (uint32_t i = 0; i < last; i++)
         base_buf_printf(&out, "%s%" PRIu64, i > 0 ? "," : "", s->stale[i]);
-    base_buf_printf(&out, "],\"resumed\":%s,\"model\":", s->units_before > 0 ? "true" : "false");
+    base_buf_printf(&out, "],\"resumed\":%s,\"model\":", s->resumed ? "true" : "false");
     if (t->model != NULL)
         base_buf_json_string(&out, t->model);
     else
@@ -480,9 +528,23 @@ static const char *s_of(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
+const char *cli_train_steps(const struct train_stats *s, char *out, size_t size)
+{
+    bool known = s->iterations > 0;
+    uint64_t count = known ? s->iterations : s->clocks;
+    char text[32];
+
+    snprintf(out, size, "%s %s%s", base_format_count(count, text, sizeof text),
+             known ? "iteration" : "clock", s_of(count));
+    return out;
+}
+
 /* What happened to the crew, when something did. */
 static void put_changes(struct base_buf *out, const struct train_stats *s)
 {
+    if (s->workers_stalled > 0)
+        base_buf_printf(out, "%u worker%s dismissed: they had work and finished none of it\n",
+                        s->workers_stalled, s_of(s->workers_stalled));
     if (s->workers_lost > 0)
         base_buf_printf(out, "%u worker%s lost, %" PRIu64 " task%s run again\n", s->workers_lost,
                         s_of(s->workers_lost), s->tasks_redone, s_of(s->tasks_redone));
@@ -491,10 +553,19 @@ static void put_changes(struct base_buf *out, const struct train_stats *s)
                         s_of(s->moves), (double)s->max_pause_ns * 1e-6);
 }
 
+/* What went wrong is told on stderr, by cli_train_warn. */
+static void put_stopped_line(struct base_buf *out, const struct train_stats *s)
+{
+    if (s->stopped == SHOAL_STOP_UNSAID || not_converged(s->stopped))
+        return;
+    cli_train_put_stopped(out, s);
+    base_buf_puts(out, "\n");
+}
+
 int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
 {
     const struct train_stats *s = &t->result.stats;
-    char took[32], cpu[32], clocks[32], value[32];
+    char took[32], cpu[32], steps[48], value[32];
     struct base_buf out;
     int rc;
 
@@ -508,13 +579,13 @@ int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
         put_held_out(&out, t->app->held_out, s->held_out);
         base_buf_puts(&out, " ");
     }
-    base_buf_printf(&out, "after %s clock%s in %s (%s CPU), ",
-                    base_format_count(s->clocks, clocks, sizeof clocks), s_of(s->clocks),
+    base_buf_printf(&out, "after %s in %s (%s CPU), ", cli_train_steps(s, steps, sizeof steps),
                     base_format_duration(t->result.seconds, took, sizeof took),
                     base_format_duration(t->cpu_s, cpu, sizeof cpu));
     cli_train_put_rate(&out, (double)(s->units - s->units_before) / t->result.seconds,
                        t->app->units);
     base_buf_puts(&out, "\n");
+    put_stopped_line(&out, s);
     put_changes(&out, s);
     put_said(&out, &t->said, false);
     if (t->model != NULL && t->app->score != NULL)

@@ -60,7 +60,6 @@ void cli_train_put_bar(struct base_buf *out, double share, unsigned columns, boo
 void cli_train_put_rate(struct base_buf *out, double rate, const char *units); /* 61.3 M tok/s */
 /* An objective with so many digits, and more before it would get an exponent. Returns out. */
 const char *cli_train_value(double value, int digits, char *out, size_t size);
-const char *cli_train_bytes(double bytes, char *out, size_t size); /* 1.2 GB; returns out */
 /* Eight heights between the least and the greatest; the last `columns` values. */
 void cli_train_put_spark(struct base_buf *out, const double *values, size_t count, size_t columns,
                          bool ascii);
@@ -78,6 +77,12 @@ struct cli_trained {
     double data_bytes;    /* NAN: the data is not a file */
     shoal_err error;      /* why the model or the page is not there; SHOAL_OK: nothing failed */
 };
+/* "12 iterations", or clocks where the application does not count them. Returns out. */
+const char *cli_train_steps(const struct train_stats *stats, char *out, size_t size);
+/* How it ended, a clause: "converged, the minimum is at most 0.002 % lower"; nothing if that is unsaid. */
+void cli_train_put_stopped(struct base_buf *out, const struct train_stats *stats);
+/* Warns on stderr if the job did not converge. */
+void cli_train_warn(const struct cli_context *cx, const struct cli_trained *trained);
 /* Words, or one JSON object with the error in it: in words that is told apart, by cli_fail. */
 int cli_train_print(const struct cli_context *cx, const struct cli_trained *t);
 

@@ -45,7 +45,7 @@ shoal_status data_blocks_open(shoal_env *env, const char *what, const char *path
     blocks->buf = base_malloc(blocks->alloc, blocks->cap);
     if (blocks->buf == NULL)
         return base_err_nomem(err, "reading a file");
-    shoal_status st = env_open(env, path, &blocks->file, err);
+    shoal_status st = env_open_text(env, path, &blocks->file, err);
     if (st != SHOAL_OK)
         data_blocks_close(blocks);
     return st;

@@ -6,12 +6,14 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "data/corpus_parts.h"
+#include "data/format.h"
 #include "data/own.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-const char *const data_corpus_format_names[] = {"auto", "uci", "lda-c", "text", "binary", NULL};
+const char *const data_corpus_format_names[] = {"auto", "uci",    "mm", "lda-c",
+                                                "text", "binary", NULL};
 
 /* ---- documents in memory ---- */
 
@@ -39,7 +41,7 @@ void data_corpus_fini(struct data_corpus *corpus)
     *corpus = (struct data_corpus){0};
 }
 
-bool corpus_make_room(struct data_corpus *corpus, size_t documents, size_t entries)
+bool data_corpus_make_room(struct data_corpus *corpus, size_t documents, size_t entries)
 {
     struct num_corpus *x = &corpus->x;
     const void *start = x->start, *word = x->word, *count = x->count;
@@ -61,15 +63,15 @@ bool corpus_make_room(struct data_corpus *corpus, size_t documents, size_t entri
     return good;
 }
 
-void corpus_put_document(struct data_corpus *corpus, size_t entries)
+void data_corpus_put_document(struct data_corpus *corpus, size_t entries)
 {
     corpus->entries += entries;
     corpus->empty += entries == 0;
     ((uint64_t *)data_own(corpus->x.start))[++corpus->x.documents] = corpus->entries;
 }
 
-void corpus_put_entries(struct data_corpus *corpus, uint64_t at, const uint32_t *word,
-                        const uint32_t *count, size_t entries)
+void data_corpus_put_entries(struct data_corpus *corpus, uint64_t at, const uint32_t *word,
+                             const uint32_t *count, size_t entries)
 {
     if (entries == 0)
         return;
@@ -77,11 +79,11 @@ void corpus_put_entries(struct data_corpus *corpus, uint64_t at, const uint32_t 
     memmove((uint32_t *)data_own(corpus->x.count) + at, count, entries * sizeof *count);
 }
 
-void corpus_put(struct data_corpus *corpus, const uint32_t *word, const uint32_t *count,
-                size_t entries)
+void data_corpus_put(struct data_corpus *corpus, const uint32_t *word, const uint32_t *count,
+                     size_t entries)
 {
-    corpus_put_entries(corpus, corpus->entries, word, count, entries);
-    corpus_put_document(corpus, entries);
+    data_corpus_put_entries(corpus, corpus->entries, word, count, entries);
+    data_corpus_put_document(corpus, entries);
     for (size_t i = 0; i < entries; i++)
         corpus->tokens += count[i];
 }
@@ -154,13 +156,13 @@ static shoal_status open_twice(struct data_corpus_reader **reader, shoal_err *er
     data_tally_init(&tally, first->alloc);
     shoal_status st = count_all(first, &tally, err);
     if (st == SHOAL_OK)
-        st = corpus_choose(first, &tally, &map, &words, err);
+        st = data_corpus_choose(first, &tally, &map, &words, err);
     if (st == SHOAL_OK)
-        st = corpus_open(first->env, first->path, &first->opts, &second, err);
+        st = data_corpus_open_once(first->env, first->path, &first->opts, &second, err);
     if (st == SHOAL_OK && second->format == DATA_CORPUS_TEXT)
         move_words(first, second);
     if (st == SHOAL_OK)
-        st = corpus_compose(second, map, tally.words, words, err);
+        st = data_corpus_compose(second, map, tally.words, words, err);
     base_free(first->alloc, map);
     data_tally_fini(&tally);
     if (st == SHOAL_OK) {
@@ -182,7 +184,7 @@ shoal_status data_corpus_open(shoal_env *env, const char *path, const struct dat
     opts = opts != NULL ? opts : &defaults;
     shoal_status st = check_opts(opts, err);
     if (st == SHOAL_OK)
-        st = corpus_open(env, path, opts, &reader, err);
+        st = data_corpus_open_once(env, path, opts, &reader, err);
     if (st != SHOAL_OK)
         return st;
     if (chooses(opts) && reader->format != DATA_CORPUS_BINARY &&
@@ -212,12 +214,12 @@ static shoal_status choose_loaded(struct data_corpus_reader *reader, struct data
                           ? SHOAL_OK
                           : base_err_nomem(err, "counting words");
     if (st == SHOAL_OK)
-        st = corpus_choose(reader, &tally, &at, &words, err);
+        st = data_corpus_choose(reader, &tally, &at, &words, err);
     if (st == SHOAL_OK)
-        st = corpus_compose(reader, at, tally.words, words, err);
+        st = data_corpus_compose(reader, at, tally.words, words, err);
     if (st == SHOAL_OK) {
         struct corpus_map map = {at, tally.words};
-        corpus_apply(&map, corpus, 0);
+        data_corpus_apply(&map, corpus, 0);
     }
     base_free(reader->alloc, at);
     data_tally_fini(&tally);
@@ -276,12 +278,17 @@ shoal_status data_corpus_load(shoal_env *env, const char *path, const struct dat
     data_corpus_init(&corpus, env_alloc(env));
     shoal_status st = check_opts(opts, err);
     if (st == SHOAL_OK)
-        st = corpus_open(env, path, opts, &reader, err);
+        st = data_corpus_open_once(env, path, opts, &reader, err);
     while (st == SHOAL_OK)
         st = data_corpus_next(reader, &corpus, err);
+    bool sparse = st == SHOAL_END && opts->compact && corpus.x.words > DATA_CORPUS_FEW_WORDS &&
+                  corpus.x.words > corpus.entries;
+    if (sparse && opts->min_count == 0)
+        reader->opts.min_count = 1;
     if (st == SHOAL_END)
-        st = chooses(opts) && corpus.x.documents > 0 ? choose_loaded(reader, &corpus, err)
-                                                     : SHOAL_OK;
+        st = (chooses(opts) || sparse) && corpus.x.documents > 0
+                 ? choose_loaded(reader, &corpus, err)
+                 : SHOAL_OK;
     if (st == SHOAL_OK)
         st = data_corpus_names(reader, &corpus.x.words, &corpus.names, err);
     if (st == SHOAL_OK)
@@ -295,4 +302,201 @@ shoal_status data_corpus_load(shoal_env *env, const char *path, const struct dat
     data_corpus_close(reader);
     data_corpus_fini(&corpus);
     return st;
+}
+
+/* ---- the words of a document in order, each once, with its count ----
+ *
+ * The words of a document in order, each once, with its count.
+ *
+ * Bare words: insertion sort while there are few, else least digit first with 8 bits a pass, as many
+ * passes as the largest word needs. Words with counts come in order in most files; the rest is sorted
+ * by a heap, in place, whose cost is bounded whatever the file. */
+
+enum { INSERTION_MAX = 40, DIGITS = 256 };
+
+/* ---- words ---- */
+
+static void insertion_sort(uint32_t *word, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        uint32_t x = word[i];
+        size_t at = i;
+        for (; at > 0 && word[at - 1] > x; at--)
+            word[at] = word[at - 1];
+        word[at] = x;
+    }
+}
+
+static void radix_pass(const uint32_t *from, uint32_t *to, size_t count, unsigned shift)
+{
+    size_t at[DIGITS] = {0}, sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        at[from[i] >> shift & (DIGITS - 1)]++;
+    for (size_t d = 0; d < DIGITS; d++) {
+        size_t size = at[d];
+        at[d] = sum;
+        sum += size;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[at[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+static void sort_words(uint32_t *word, size_t count, uint32_t *spare)
+{
+    uint32_t all = 0, *from = word, *to = spare;
+
+    if (count <= INSERTION_MAX) {
+        insertion_sort(word, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        all |= word[i];
+    for (unsigned shift = 0; shift < 32 && all >> shift != 0; shift += 8) {
+        radix_pass(from, to, count, shift);
+        uint32_t *other = from;
+        from = to;
+        to = other;
+    }
+    if (from != word)
+        memcpy(word, from, count * sizeof *word);
+}
+
+size_t data_corpus_merge_words(uint32_t *word, uint32_t *count, size_t tokens, uint32_t *spare)
+{
+    size_t left = 0;
+
+    sort_words(word, tokens, spare);
+    for (size_t i = 0; i < tokens; left++) {
+        size_t from = i;
+        uint32_t w = word[i];
+        while (i < tokens && word[i] == w)
+            i++;
+        word[left] = w;
+        count[left] = (uint32_t)(i - from);
+    }
+    return left;
+}
+
+/* ---- words with counts ---- */
+
+struct pairs {
+    uint32_t *word, *count;
+};
+
+static void swap(const struct pairs *p, size_t a, size_t b)
+{
+    uint32_t word = p->word[a], count = p->count[a];
+
+    p->word[a] = p->word[b];
+    p->count[a] = p->count[b];
+    p->word[b] = word;
+    p->count[b] = count;
+}
+
+static void sift(const struct pairs *p, size_t at, size_t size)
+{
+    for (size_t child = 2 * at + 1; child < size; child = 2 * at + 1) {
+        if (child + 1 < size && p->word[child] < p->word[child + 1])
+            child++;
+        if (p->word[at] >= p->word[child])
+            return;
+        swap(p, at, child);
+        at = child;
+    }
+}
+
+size_t data_corpus_merge_pairs(uint32_t *word, uint32_t *count, size_t entries)
+{
+    struct pairs p = {word, count};
+    size_t left = 0;
+
+    for (size_t at = entries / 2; at-- > 0;)
+        sift(&p, at, entries);
+    for (size_t size = entries; size > 1;) {
+        swap(&p, 0, --size);
+        sift(&p, 0, size);
+    }
+    for (size_t i = 0; i < entries; left++) {
+        uint64_t sum = 0;
+        uint32_t w = word[i];
+        for (; i < entries && word[i] == w; i++)
+            sum += count[i];
+        if (sum > UINT32_MAX)
+            return SIZE_MAX;
+        word[left] = w;
+        count[left] = (uint32_t)sum;
+    }
+    return left;
+}
+
+/* ---- as UCI bag of words ---- */
+
+static void put_numbers(struct data_out *out, const uint64_t *n, int count, char between)
+{
+    char *to = data_out_room(out, (size_t)3 * DATA_FORMAT_MAX);
+
+    for (int i = 0; i < count; i++) {
+        to = data_format_u64(to, n[i]);
+        *to++ = i + 1 < count ? between : '\n';
+    }
+    out->used = (size_t)(to - out->buf);
+}
+
+static void put_documents(struct data_out *out, const struct num_corpus *x)
+{
+    uint64_t head[3] = {x->documents, x->words, x->start[x->documents] - x->start[0]};
+
+    put_numbers(out, head, 3, '\n');
+    for (uint64_t d = 0; d < x->documents && out->status == SHOAL_OK; d++)
+        for (uint64_t i = x->start[d]; i < x->start[d + 1]; i++) {
+            uint64_t line[3] = {d + 1, (uint64_t)x->word[i] + 1,
+                                x->count != NULL ? x->count[i] : 1};
+            put_numbers(out, line, 3, ' ');
+        }
+}
+
+static void put_names(struct data_out *out, const struct data_ids *names, uint32_t words)
+{
+    for (uint32_t w = 0; w < words && out->status == SHOAL_OK; w++) {
+        char buf[DATA_ID_BUF];
+        size_t size = 0;
+        const char *name = data_corpus_name(names, w, buf, &size);
+        data_out_put(out, name, size);
+        data_out_put(out, "\n", 1);
+    }
+}
+
+static shoal_status save_one(shoal_env *env, const char *path, const struct num_corpus *x,
+                             const struct data_ids *names, shoal_err *err)
+{
+    struct data_out *out = base_malloc(env_alloc(env), sizeof *out);
+
+    if (out == NULL)
+        return base_err_nomem(err, "writing a corpus");
+    out->err = err;
+    out->used = 0;
+    out->status = SHOAL_OK;
+    shoal_status st = env_create(env, path, &out->file, err);
+    if (st == SHOAL_OK) {
+        if (names == NULL)
+            put_documents(out, x);
+        else
+            put_names(out, names, x->words);
+        st = data_out_finish(out);
+    }
+    base_free(env_alloc(env), out);
+    return st;
+}
+
+shoal_status data_corpus_save_uci(shoal_env *env, const char *path, const char *vocab,
+                                  const struct num_corpus *x, const struct data_ids *names,
+                                  shoal_err *err)
+{
+    shoal_status st = SHOAL_OK;
+
+    shoal_assert(vocab == NULL || names != NULL);
+    if (vocab != NULL)
+        st = save_one(env, vocab, x, names, err);
+    return st == SHOAL_OK ? save_one(env, path, x, NULL, err) : st;
 }

@@ -1,9 +1,10 @@
 /* corpus.h - documents as bags of words: read, chosen from, and kept in a file of their own.
  *
  * What is read, recognised by content: UCI bag of words (three numbers, then lines "DOCUMENT WORD
- * COUNT" from 1, documents in order), LDA-C ("N WORD:COUNT ..." a line, words from 0), plain text
- * (a document a line, words as words.h cuts them) and the binary corpus that this writes. The rules
- * for what is odd in them are in docs/data.md. Errors name file, line and, where it helps, column,
+ * COUNT" from 1, documents in order), MatrixMarket (the same with another header), LDA-C ("N WORD:COUNT
+ * ..." a line, words from 0), plain text (a document a line, words as words.h cuts them) and the
+ * binary corpus that this writes. Tables (CSV, LIBSVM) are refused unless they are said to be text. The
+ * rules for what is odd in them are in docs/data.md. Errors name file, line and, where it helps, column,
  * and leave nothing half-loaded.
  *
  * Words are numbers from 0 in the order of the vocabulary file, or of first appearance in text; a
@@ -34,12 +35,15 @@
 #define DATA_CORPUS_WORDS_MAX     2147483647u
 #define DATA_CORPUS_DOCUMENTS_MAX ((uint64_t)1 << 40)
 /* Documents without words, and words that no document has, cost memory and no bytes of a file: there
- * may be as many of either as this, and 64 for each entry. */
-#define DATA_CORPUS_UNUSED_MAX ((uint64_t)1 << 24)
+ * may be as many of either as this, and 16 for each entry. */
+#define DATA_CORPUS_UNUSED_MAX ((uint64_t)1 << 22)
+#define DATA_CORPUS_PER_ENTRY  16
+#define DATA_CORPUS_FEW_WORDS  4096u
 
 enum data_corpus_format {
     DATA_CORPUS_AUTO,
     DATA_CORPUS_UCI,
+    DATA_CORPUS_MM,
     DATA_CORPUS_LDAC,
     DATA_CORPUS_TEXT,
     DATA_CORPUS_BINARY
@@ -58,6 +62,8 @@ struct data_corpus_opts { /* all zero: the defaults */
     uint64_t min_count;           /* leave out words that occur less often in all */
     double max_share;             /* leave out words in more than this share of documents; 0: 1 */
     uint32_t min_length;          /* of a word of text, in characters; 0: 2 */
+    bool compact;                 /* data_corpus_load: where there are more words than entries (and
+                                     than DATA_CORPUS_FEW_WORDS), leave out those that no document has */
     uint64_t from, to;            /* documents [from, to) only; to 0: all */
     uint32_t threads;             /* 0: one per CPU */
     const atomic_bool *stop;      /* set: give up with SHOAL_E_CANCELLED; NULL: never */

@@ -2,10 +2,13 @@
  * documents, words and counts. Documents whose words do not ascend are sorted here, so that this,
  * too, is done side by side. Tests: tests/unit/data/test_corpus.c. */
 #include "base/err.h"
+
 #include "data/corpus_parts.h"
 #include "data/number.h"
+#include "env/table.h"
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *skip_blanks(const char *s)
 {
@@ -39,8 +42,8 @@ static const char *take_u64(const char *s, uint64_t *out)
     return s > first ? s : NULL;
 }
 
-void corpus_part_mistake(struct corpus_part *part, enum corpus_bad bad, const char *at,
-                         const char *line)
+void data_corpus_part_mistake(struct corpus_part *part, enum corpus_bad bad, const char *at,
+                              const char *line)
 {
     part->bad = bad;
     part->bad_at = at;
@@ -64,7 +67,7 @@ static bool end_document(struct corpus_part *part, size_t from, bool ascending)
     size_t entries = part->entries - from;
 
     if (!ascending) {
-        size_t left = corpus_merge_pairs(part->word + from, part->count + from, entries);
+        size_t left = data_corpus_merge_pairs(part->word + from, part->count + from, entries);
         if (left == SIZE_MAX)
             return false;
         part->sorted++;
@@ -76,7 +79,7 @@ static bool end_document(struct corpus_part *part, size_t from, bool ascending)
     return true;
 }
 
-/* ---- UCI ---- */
+/* ---- UCI and MatrixMarket ---- */
 
 enum { UCI_LINE_MIN = 6 }; /* bytes of an entry: "1 1 1" and an end */
 
@@ -84,6 +87,22 @@ struct triple {
     uint64_t document, word, count;
     const char *word_at, *count_at;
 };
+
+/* A count, which MatrixMarket may write as 2.0. NULL: no number. */
+static const char *take_count(const struct corpus_part *part, const char *s, uint64_t *out)
+{
+    double value = 0;
+    const char *end;
+
+    if (part->reader->format != DATA_CORPUS_MM)
+        return take_u64(s, out);
+    end = data_number_parse(s, &value);
+    bool whole = end != NULL && value >= 0 && value <= UINT32_MAX;
+    *out = whole ? (uint64_t)value : UINT64_MAX;
+    if (whole && (double)*out != value)
+        *out = UINT64_MAX;
+    return end;
+}
 
 /* "DOCUMENT WORD COUNT", from 1; returns where the line ends, or NULL after telling the mistake. */
 static const char *take_triple(struct corpus_part *part, const char *line, struct triple *t)
@@ -98,23 +117,23 @@ static const char *take_triple(struct corpus_part *part, const char *line, struc
     }
     if (s != NULL && (*s == ' ' || *s == '\t')) {
         t->count_at = skip_blanks(s);
-        s = take_u64(t->count_at, &t->count);
+        s = take_count(part, t->count_at, &t->count);
     } else {
         s = NULL;
     }
     s = s != NULL ? skip_blanks(s) : NULL;
     if (s == NULL || !at_end(s))
-        corpus_part_mistake(part, CORPUS_BAD_NUMBERS, at, line);
+        data_corpus_part_mistake(part, CORPUS_BAD_NUMBERS, at, line);
     else if (t->document == 0 || t->document > part->reader->documents)
-        corpus_part_mistake(part, CORPUS_BAD_DOCUMENT, at, line);
+        data_corpus_part_mistake(part, CORPUS_BAD_DOCUMENT, at, line);
     else if (t->word == 0 || t->word > word_limit(part))
-        corpus_part_mistake(part, CORPUS_BAD_WORD, t->word_at, line);
-    else if (t->count == 0 || t->count > UINT32_MAX)
-        corpus_part_mistake(part, CORPUS_BAD_COUNT, t->count_at, line);
+        data_corpus_part_mistake(part, CORPUS_BAD_WORD, t->word_at, line);
+    else if (t->count > UINT32_MAX || (t->count == 0 && part->reader->format == DATA_CORPUS_UCI))
+        data_corpus_part_mistake(part, CORPUS_BAD_COUNT, t->count_at, line);
     return part->bad == CORPUS_GOOD ? s + (*s == '\r') + 1 : NULL;
 }
 
-void corpus_parse_uci(struct corpus_part *part)
+void data_corpus_parse_triples(struct corpus_part *part)
 {
     const char *line = part->text, *before = line;
     size_t from = 0;
@@ -131,13 +150,19 @@ void corpus_parse_uci(struct corpus_part *part)
         const char *next = take_triple(part, line, &t);
         if (next == NULL)
             return;
+        if (t.count == 0) {
+            part->zeros++;
+            part->lines++;
+            line = next;
+            continue;
+        }
         if (part->entries == 0) {
             part->first_line = line;
             part->first_lines = part->lines;
             part->id[0] = t.document - 1;
         } else if (t.document - 1 != part->id[part->documents]) {
             if (t.document - 1 < part->id[part->documents]) {
-                corpus_part_mistake(part, CORPUS_BAD_ORDER, skip_blanks(line), line);
+                data_corpus_part_mistake(part, CORPUS_BAD_ORDER, skip_blanks(line), line);
                 return;
             }
             if (!end_document(part, from, ascending))
@@ -158,12 +183,13 @@ void corpus_parse_uci(struct corpus_part *part)
     if (line >= part->end && (part->entries == 0 || end_document(part, from, ascending)))
         return;
     part->lines -= part->lines > 0; /* the last line of the document */
-    corpus_part_mistake(part, CORPUS_BAD_SUM, skip_blanks(before), before);
+    data_corpus_part_mistake(part, CORPUS_BAD_SUM, skip_blanks(before), before);
 }
 
 /* One number alone on a line; returns the next line, or NULL. Blank lines before it are skipped and
- * counted. */
-static const char *take_header(const char *s, const char *end, uint64_t *out, uint64_t *lines)
+ * counted. With `more` other numbers follow on the line. */
+static const char *take_header(const char *s, const char *end, bool more, uint64_t *out,
+                               uint64_t *lines)
 {
     while (s < end && at_end(skip_blanks(s))) {
         s = skip_blanks(s);
@@ -173,6 +199,8 @@ static const char *take_header(const char *s, const char *end, uint64_t *out, ui
     if (s >= end)
         return NULL;
     s = take_u64(skip_blanks(s), out);
+    if (s != NULL && more)
+        return *s == ' ' || *s == '\t' ? s : NULL;
     s = s != NULL ? skip_blanks(s) : NULL;
     if (s == NULL || !at_end(s))
         return NULL;
@@ -180,19 +208,20 @@ static const char *take_header(const char *s, const char *end, uint64_t *out, ui
     return s + (*s == '\r') + 1;
 }
 
-bool corpus_looks_uci(const char *text, size_t size)
+bool data_corpus_looks_uci(const char *text, size_t size)
 {
     const char *s = text, *end = text + size;
     uint64_t n = 0, lines = 0;
 
     for (int i = 0; i < 3 && s != NULL; i++)
-        s = take_header(s, end, &n, &lines);
+        s = take_header(s, end, false, &n, &lines);
     return s != NULL;
 }
 
-bool corpus_too_many(uint64_t count, uint64_t entries)
+bool data_corpus_too_many(uint64_t count, uint64_t entries)
 {
-    return count > DATA_CORPUS_UNUSED_MAX && (count - DATA_CORPUS_UNUSED_MAX) / 64 > entries;
+    return count > DATA_CORPUS_UNUSED_MAX &&
+           (count - DATA_CORPUS_UNUSED_MAX) / DATA_CORPUS_PER_ENTRY > entries;
 }
 
 /* Numbers that the entries of the file do not bear out would cost memory and hours. */
@@ -203,37 +232,39 @@ static shoal_status check_header(const struct data_corpus_reader *reader, const 
 
     if (env_size(reader->blocks.file, &size, NULL) == SHOAL_OK && size / UCI_LINE_MIN < entries)
         entries = size / UCI_LINE_MIN;
-    if (!corpus_too_many(n[0], entries) && !corpus_too_many(n[1], entries))
+    if (!data_corpus_too_many(n[0], entries) && !data_corpus_too_many(n[1], entries))
         return SHOAL_OK;
-    bool documents = corpus_too_many(n[0], entries);
+    bool documents = data_corpus_too_many(n[0], entries);
     base_err(err, SHOAL_E_LIMIT,
              "cannot read corpus '%s': its header has %" PRIu64 " %s, and there are %s%" PRIu64
-             " entries; expected at most %" PRIu64 " and 64 an entry",
+             " entries; expected at most %" PRIu64 " and %d an entry",
              reader->path, n[!documents], documents ? "documents" : "words",
-             entries < n[2] ? "at most " : "", entries, DATA_CORPUS_UNUSED_MAX);
+             entries < n[2] ? "at most " : "", entries, DATA_CORPUS_UNUSED_MAX,
+             DATA_CORPUS_PER_ENTRY);
     base_err_where(err, "%s, line %" PRIu64, reader->path, line[!documents]);
     return SHOAL_E_LIMIT;
 }
 
-/* The three numbers on top; reader->text moves past them. */
-shoal_status corpus_uci_header(struct data_corpus_reader *reader, shoal_err *err)
+shoal_status data_corpus_triples_header(struct data_corpus_reader *reader, uint64_t lines,
+                                        shoal_err *err)
 {
     static const char *const expected[3] = {"the number of documents", "the number of words",
                                             "the number of entries"};
-    uint64_t n[3] = {0}, line[3] = {0}, lines = 0;
+    bool one_line = reader->format == DATA_CORPUS_MM;
+    uint64_t n[3] = {0}, line[3] = {0};
     const uint64_t most[3] = {DATA_CORPUS_DOCUMENTS_MAX, DATA_CORPUS_WORDS_MAX, UINT64_MAX - 1};
     const char *s = reader->text, *end = reader->text + reader->text_size;
 
     for (int i = 0; i < 3; i++) {
-        const char *next = take_header(s, end, &n[i], &lines);
+        const char *next = take_header(s, end, one_line && i < 2, &n[i], &lines);
+        line[i] = lines + (one_line && i < 2);
         if (next == NULL)
-            return data_blocks_bad(&reader->blocks, lines + 1, 0, err, "expected %s alone",
-                                   expected[i]);
+            return data_blocks_bad(&reader->blocks, lines + 1, 0, err, "expected %s%s", expected[i],
+                                   one_line ? "" : " alone");
         if (n[i] > most[i] || (i < 2 && n[i] == 0))
-            return data_blocks_bad(&reader->blocks, lines, 0, err,
+            return data_blocks_bad(&reader->blocks, line[i], 0, err,
                                    "expected %s, 1 to %" PRIu64 ", found %" PRIu64, expected[i],
                                    most[i], n[i]);
-        line[i] = lines;
         s = next;
     }
     shoal_status st = check_header(reader, n, line, err);
@@ -261,11 +292,11 @@ static const char *take_pair(struct corpus_part *part, const char *at, const cha
 
     s = count_at != NULL ? take_u64(count_at, &count) : NULL;
     if (s == NULL || !(*s == ' ' || *s == '\t' || at_end(s)))
-        corpus_part_mistake(part, CORPUS_BAD_PAIR, at, line);
+        data_corpus_part_mistake(part, CORPUS_BAD_PAIR, at, line);
     else if (word >= word_limit(part))
-        corpus_part_mistake(part, CORPUS_BAD_WORD, at, line);
+        data_corpus_part_mistake(part, CORPUS_BAD_WORD, at, line);
     else if (count == 0 || count > UINT32_MAX)
-        corpus_part_mistake(part, CORPUS_BAD_COUNT, count_at, line);
+        data_corpus_part_mistake(part, CORPUS_BAD_COUNT, count_at, line);
     if (part->bad != CORPUS_GOOD)
         return NULL;
     part->word[part->entries] = (uint32_t)word;
@@ -285,7 +316,7 @@ static const char *take_bag(struct corpus_part *part, const char *line)
     bool ascending = true;
 
     if (s == NULL || !(*s == ' ' || *s == '\t' || at_end(s))) {
-        corpus_part_mistake(part, CORPUS_BAD_PAIRS, at, line);
+        data_corpus_part_mistake(part, CORPUS_BAD_PAIRS, at, line);
         return NULL;
     }
     for (s = skip_blanks(s); !at_end(s); s = skip_blanks(s)) {
@@ -296,13 +327,13 @@ static const char *take_bag(struct corpus_part *part, const char *line)
         ascending &= last == from || part->word[last - 1] < part->word[last];
     }
     if (part->entries - from != pairs)
-        corpus_part_mistake(part, CORPUS_BAD_PAIRS, at, line);
+        data_corpus_part_mistake(part, CORPUS_BAD_PAIRS, at, line);
     else if (!end_document(part, from, ascending))
-        corpus_part_mistake(part, CORPUS_BAD_SUM, at, line);
+        data_corpus_part_mistake(part, CORPUS_BAD_SUM, at, line);
     return part->bad == CORPUS_GOOD ? s : NULL;
 }
 
-void corpus_parse_ldac(struct corpus_part *part)
+void data_corpus_parse_ldac(struct corpus_part *part)
 {
     for (const char *line = part->text; line < part->end; part->lines++) {
         const char *s = skip_blanks(line);
@@ -323,7 +354,7 @@ static const char *first_line(const char *s, const char *end)
 }
 
 /* The first line that is not blank is a number and as many pairs, one at least. */
-bool corpus_looks_ldac(const char *text, size_t size)
+bool data_corpus_looks_ldac(const char *text, size_t size)
 {
     const char *s = first_line(text, text + size);
     uint64_t pairs = 0, seen = 0, n = 0;
@@ -352,7 +383,7 @@ static bool begins_with_pairs(const char *s)
     return s != NULL && *s == ':' && data_number_digit(s[1]);
 }
 
-enum data_corpus_format corpus_resembles(const char *text, size_t size)
+enum data_corpus_format data_corpus_looks_like(const char *text, size_t size)
 {
     const char *s = first_line(text, text + size);
     bool digit = false, pair = false;
@@ -369,4 +400,188 @@ enum data_corpus_format corpus_resembles(const char *text, size_t size)
         digit |= data_number_digit(*s);
     }
     return !digit ? DATA_CORPUS_AUTO : pair ? DATA_CORPUS_LDAC : DATA_CORPUS_UCI;
+}
+
+/* ---- MatrixMarket ----
+ *
+ * MatrixMarket as a corpus (gensim's MmCorpus): rows are documents, columns words, values
+ * counts. After its header the entries are read as those of a UCI bag of words (corpus_lines.c).
+ *
+ *     %%MatrixMarket matrix coordinate real general
+ *     % comments
+ *     DOCUMENTS WORDS ENTRIES
+ *     DOCUMENT WORD COUNT        (from 1, documents in order; "2" or "2.0"; 0 is no entry)
+ *
+ * It also recognises tables that would otherwise be read as text, so that the caller can refuse them.
+ * */
+
+static const char MAGIC[] = "%%MatrixMarket";
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The line that begins at s, without its end. */
+static size_t line_size(const char *s)
+{
+    size_t size = strcspn(s, "\n");
+
+    return size > 0 && s[size - 1] == '\r' ? size - 1 : size;
+}
+
+static const char *next_line(const char *s)
+{
+    return strchr(s, '\n') + 1;
+}
+
+bool data_corpus_looks_mm(const char *text, size_t size)
+{
+    return size > sizeof MAGIC - 1 && strncasecmp(text, MAGIC, sizeof MAGIC - 1) == 0;
+}
+
+/* Whether the line goes on with this word, in any case; *s moves past it. */
+static bool take_word(const char **s, const char *end, const char *word)
+{
+    size_t size = strlen(word);
+    const char *at = *s;
+
+    while (at < end && is_blank(*at))
+        at++;
+    if ((size_t)(end - at) < size || strncasecmp(at, word, size) != 0 ||
+        (at + size < end && !is_blank(at[size])))
+        return false;
+    *s = at + size;
+    return true;
+}
+
+static bool magic_good(const char *s)
+{
+    const char *end = s + line_size(s);
+    bool good = take_word(&s, end, MAGIC) && take_word(&s, end, "matrix") &&
+                take_word(&s, end, "coordinate") &&
+                (take_word(&s, end, "real") || take_word(&s, end, "integer")) &&
+                take_word(&s, end, "general");
+
+    return good && s + strspn(s, " \t") == end;
+}
+
+shoal_status data_corpus_mm_header(struct data_corpus_reader *reader, shoal_err *err)
+{
+    const char *s = reader->text, *end = s + reader->text_size;
+    char shown[ENV_SHOWN_MAX];
+    uint64_t line = 1;
+
+    if (!magic_good(s)) {
+        data_blocks_bad(&reader->blocks, 1, 0, err,
+                        "expected '%s matrix coordinate real general' or integer, found '%s'",
+                        MAGIC, env_lines_show(s, line_size(s), shown));
+        base_err_hint(err, "a corpus has an entry for each document and word, and its count");
+        return SHOAL_E_FORMAT;
+    }
+    for (s = next_line(s); s < end && (*s == '%' || line_size(s) == strspn(s, " \t")); line++)
+        s = next_line(s);
+    reader->text_size = (size_t)(end - s);
+    reader->text = s;
+    return data_corpus_triples_header(reader, line, err);
+}
+
+/* ---- tables ---- */
+
+enum { SAMPLE_LINES = 10 };
+
+/* "LABEL INDEX:VALUE ...": one pair at least, and nothing else. */
+static bool is_labelled(const char *s)
+{
+    const char *end = s + line_size(s);
+    double number = 0;
+    size_t pairs = 0;
+
+    s = data_number_parse(s, &number);
+    while (s != NULL && s < end && is_blank(*s)) {
+        s += strspn(s, " \t");
+        if (s == end)
+            break;
+        if (!data_number_digit(*s))
+            return false;
+        s += strspn(s, "0123456789");
+        s = *s == ':' ? data_number_parse(s + 1, &number) : NULL;
+        pairs++;
+    }
+    return s == end && pairs > 0;
+}
+
+/* The end of the field that begins at s, which may be "quoted, ""like"" this"; NULL: something
+ * follows its quotes. *out_number tells whether it is a number. */
+static const char *field_end(const char *s, const char *end, char separator, bool *out_number)
+{
+    const char *from = s, *stop = NULL;
+    double number = 0;
+
+    if (separator == '\t' || s == end || *s != '"') {
+        stop = memchr(s, separator, (size_t)(end - s));
+        stop = stop != NULL ? stop : end;
+        *out_number = s < stop && data_number_parse(s, &number) == stop;
+        return stop;
+    }
+    for (s = ++from; s < end && (*s != '"' || (s + 1 < end && s[1] == '"')); s++)
+        s += *s == '"';
+    *out_number = from < s && data_number_parse(from, &number) == s;
+    return s < end && (s + 1 == end || s[1] == separator) ? s + 1 : NULL;
+}
+
+/* Number of fields of a line, or 0 if it cannot be of a table; *out_numbers of them are numbers. Names
+ * of columns have no blank after the separator, as prose has; a row may have one. */
+static size_t count_fields(const char *s, char separator, bool names, size_t *out_numbers)
+{
+    const char *end = s + line_size(s);
+    size_t fields = 0;
+    bool number = false;
+
+    *out_numbers = 0;
+    for (;; s++) {
+        if (s < end && *s == ' ' && !names)
+            s++;
+        s = s < end && is_blank(*s) && *s != separator ? NULL
+                                                       : field_end(s, end, separator, &number);
+        if (s == NULL)
+            return 0;
+        *out_numbers += number;
+        fields++;
+        if (s == end)
+            return fields;
+    }
+}
+
+/* A header of names, none of them a number, then lines with as many fields and at least one number. */
+static bool is_table(const char *s, const char *end, char separator)
+{
+    size_t numbers = 0, lines = 0, fields = count_fields(s, separator, true, &numbers);
+
+    if (fields < 2 || numbers > 0)
+        return false;
+    for (s = next_line(s); s < end && lines < SAMPLE_LINES; s = next_line(s)) {
+        if (line_size(s) > 0 &&
+            (count_fields(s, separator, false, &numbers) != fields || numbers == 0))
+            return false;
+        lines += line_size(s) > 0;
+    }
+    return lines > 0;
+}
+
+const char *data_corpus_looks_table(const char *text, size_t size)
+{
+    const char *end = text + size, *s = text;
+    size_t lines = 0;
+
+    while (s < end && line_size(s) == 0)
+        s = next_line(s);
+    if (s == end)
+        return NULL;
+    if (is_table(s, end, ',') || is_table(s, end, ';') || is_table(s, end, '\t'))
+        return "a table with names of columns on top";
+    for (; s < end && lines < SAMPLE_LINES && (line_size(s) == 0 || is_labelled(s)); lines++)
+        s = next_line(s);
+    return s == end || lines == SAMPLE_LINES ? "rows of LIBSVM text: a label, then INDEX:VALUE"
+                                             : NULL;
 }

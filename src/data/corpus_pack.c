@@ -61,7 +61,7 @@ static const char *take_number(const char *s, const char *end, uint64_t *out)
 
 /* ---- chunks ---- */
 
-size_t corpus_encode(const struct num_corpus *x, char *to)
+size_t data_corpus_encode(const struct num_corpus *x, char *to)
 {
     uint64_t facts[4] = {x->documents, x->start[x->documents] - x->start[0], 0, 0};
     char *at = to + CORPUS_CHUNK_HEAD;
@@ -111,7 +111,7 @@ static const char *take_document(struct corpus_part *part, const char *s, uint64
     return s;
 }
 
-void corpus_parse_chunk(struct corpus_part *part)
+void data_corpus_parse_chunk(struct corpus_part *part)
 {
     uint64_t facts[4], entries = 0, empty = 0;
     const char *s = part->text + CORPUS_CHUNK_HEAD;
@@ -226,7 +226,7 @@ static shoal_status read_names(struct data_corpus_reader *reader, shoal_err *err
     return st;
 }
 
-shoal_status corpus_pack_open(struct data_corpus_reader *reader, shoal_err *err)
+shoal_status data_corpus_pack_open(struct data_corpus_reader *reader, shoal_err *err)
 {
     const struct store_section *section = NULL;
     void *chunks = NULL;
@@ -273,7 +273,7 @@ static shoal_status part_chunks(struct data_corpus_reader *reader, size_t first,
             return wrong(reader, "its documents are not as it says", err);
         struct corpus_room room = {(size_t)c[1] + 1, (size_t)c[1] + 1, false, false};
         part->reader = reader;
-        shoal_status st = corpus_part_room(reader->alloc, part, (size_t)c[1], &room, err);
+        shoal_status st = data_corpus_part_room(reader->alloc, part, (size_t)c[1], &room, err);
         if (st != SHOAL_OK)
             return st;
         part->text = text;
@@ -282,7 +282,7 @@ static shoal_status part_chunks(struct data_corpus_reader *reader, size_t first,
     return SHOAL_OK;
 }
 
-shoal_status corpus_pack_next(struct data_corpus_reader *reader, shoal_err *err)
+shoal_status data_corpus_pack_next(struct data_corpus_reader *reader, shoal_err *err)
 {
     size_t first = reader->chunk_at, size = 0;
     void *bytes = reader->bytes;
@@ -362,8 +362,8 @@ void data_corpus_discard(struct data_corpus_writer *writer)
     free_writer(writer);
 }
 
-shoal_status corpus_append_chunk(struct data_corpus_writer *writer, const char *chunk, size_t size,
-                                 shoal_err *err)
+shoal_status data_corpus_append_chunk(struct data_corpus_writer *writer, const char *chunk,
+                                      size_t size, shoal_err *err)
 {
     void *list = writer->chunk;
     size_t count = (writer->chunk_count + 1) * CHUNK_FACTS;
@@ -401,12 +401,12 @@ static shoal_status flush(struct data_corpus_writer *writer, shoal_err *err)
     if (base_reserve(writer->alloc, &bytes, &writer->bytes_cap, room, 1) != 0)
         return base_err_nomem(err, "writing a corpus");
     writer->bytes = bytes;
-    size_t size = corpus_encode(x, writer->bytes);
+    size_t size = data_corpus_encode(x, writer->bytes);
     if (size > CHUNK_SIZE_MAX)
         return base_err(err, SHOAL_E_LIMIT,
                         "cannot write a document of %" PRIu64 " different words", entries);
     data_corpus_clear(&writer->pending);
-    return corpus_append_chunk(writer, writer->bytes, size, err);
+    return data_corpus_append_chunk(writer, writer->bytes, size, err);
 }
 
 static bool put_pending(struct data_corpus *pending, const struct num_corpus *x, uint64_t document)
@@ -414,14 +414,14 @@ static bool put_pending(struct data_corpus *pending, const struct num_corpus *x,
     uint64_t from = x->start[document];
     size_t entries = (size_t)(x->start[document + 1] - from);
 
-    if (!corpus_make_room(pending, 1, entries))
+    if (!data_corpus_make_room(pending, 1, entries))
         return false;
     uint32_t *count = (uint32_t *)(uintptr_t)pending->x.count + pending->entries;
     for (size_t i = 0; i < entries && x->count == NULL; i++)
         count[i] = 1;
-    corpus_put_entries(pending, pending->entries, x->word + from,
-                       x->count != NULL ? x->count + from : count, entries);
-    corpus_put_document(pending, entries);
+    data_corpus_put_entries(pending, pending->entries, x->word + from,
+                            x->count != NULL ? x->count + from : count, entries);
+    data_corpus_put_document(pending, entries);
     return true;
 }
 

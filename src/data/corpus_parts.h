@@ -18,7 +18,7 @@ enum corpus_bad {
     CORPUS_BAD_DOCUMENT, /* 0, or more than the header says */
     CORPUS_BAD_ORDER,    /* documents do not come in order */
     CORPUS_BAD_WORD,     /* beyond the vocabulary */
-    CORPUS_BAD_COUNT,    /* 0, or more than 32 bits hold */
+    CORPUS_BAD_COUNT,    /* 0, or more than 32 bits hold; MatrixMarket: not whole */
     CORPUS_BAD_SUM,      /* the same word again, together too often */
     CORPUS_BAD_PAIR,     /* no WORD:COUNT */
     CORPUS_BAD_PAIRS,    /* not as many as the line says */
@@ -40,9 +40,9 @@ struct corpus_part {
     size_t text_max; /* bytes that the arrays are for */
     /* out */
     size_t documents, entries, fresh_size;
-    uint64_t lines; /* whole ones before the mistake, or all */
-    uint64_t sorted, repeated, left_out, tokens;
-    uint32_t words_seen; /* the largest word + 1 */
+    uint64_t lines;                                     /* whole ones before the mistake, or all */
+    uint64_t sorted, repeated, left_out, tokens, zeros; /* zeros: mm, entries of count 0 */
+    uint32_t words_seen;                                /* the largest word + 1 */
     enum corpus_bad bad;
     const char *bad_at, *bad_line;
     const char *first_line; /* uci: the first with an entry, and the lines before it */
@@ -64,11 +64,11 @@ struct data_corpus_reader {
     struct data_ids names; /* those of the file, or found so far; text: stop words first */
     uint32_t stop_count;   /* text: names before this are stop words */
     uint32_t words;        /* of the file: from its header, its names, or found so far */
-    bool words_fixed;      /* a larger word is a mistake (uci, binary) or left out (text) */
+    bool words_fixed;      /* a larger word is a mistake (uci, mm, binary) or left out (text) */
     uint32_t *map; /* (map_count) the number given out, or DATA_ID_NONE; NULL: as they are */
     uint32_t map_count, map_words;
     uint64_t left_out; /* not yet told */
-    /* uci */
+    /* uci, mm */
     uint64_t documents; /* the header's */
     uint64_t header_entries, header_lines;
     uint64_t entries_seen; /* lda-c, too */
@@ -91,57 +91,74 @@ struct corpus_room {
     size_t documents, entries;
     bool ids, spare; /* uci, text */
 };
-SHOAL_MUST_USE shoal_status corpus_part_room(const struct base_alloc *alloc,
-                                             struct corpus_part *part, size_t size,
-                                             const struct corpus_room *room, shoal_err *err);
-void corpus_part_mistake(struct corpus_part *part, enum corpus_bad bad, const char *at,
-                         const char *line);
+SHOAL_MUST_USE shoal_status data_corpus_part_room(const struct base_alloc *alloc,
+                                                  struct corpus_part *part, size_t size,
+                                                  const struct corpus_room *room, shoal_err *err);
+void data_corpus_part_mistake(struct corpus_part *part, enum corpus_bad bad, const char *at,
+                              const char *line);
 
 /* Documents at the end of `corpus`, which has room: entries, then the document, or both. */
-SHOAL_MUST_USE bool corpus_make_room(struct data_corpus *corpus, size_t documents, size_t entries);
-void corpus_put_entries(struct data_corpus *corpus, uint64_t at, const uint32_t *word,
-                        const uint32_t *count, size_t entries);
-void corpus_put_document(struct data_corpus *corpus, size_t entries);
-void corpus_put(struct data_corpus *corpus, const uint32_t *word, const uint32_t *count,
-                size_t entries);
+SHOAL_MUST_USE bool data_corpus_make_room(struct data_corpus *corpus, size_t documents,
+                                          size_t entries);
+void data_corpus_put_entries(struct data_corpus *corpus, uint64_t at, const uint32_t *word,
+                             const uint32_t *count, size_t entries);
+void data_corpus_put_document(struct data_corpus *corpus, size_t entries);
+void data_corpus_put(struct data_corpus *corpus, const uint32_t *word, const uint32_t *count,
+                     size_t entries);
 
 /* Sorts entries by word and adds up the counts of equal ones, of at most `count`. Returns how many
  * are left, or SIZE_MAX when a sum is more than 32 bits hold. */
-size_t corpus_merge_pairs(uint32_t *word, uint32_t *count, size_t entries);
+size_t data_corpus_merge_pairs(uint32_t *word, uint32_t *count, size_t entries);
 /* The same for bare words, into words and counts; spare has room for as many. */
-size_t corpus_merge_words(uint32_t *word, uint32_t *count, size_t tokens, uint32_t *spare);
+size_t data_corpus_merge_words(uint32_t *word, uint32_t *count, size_t tokens, uint32_t *spare);
 
 /* Parsers of one piece. */
-void corpus_parse_uci(struct corpus_part *part);
-void corpus_parse_ldac(struct corpus_part *part);
-void corpus_parse_text(struct corpus_part *part);
-void corpus_fold_text(struct corpus_part *part); /* after new words got their numbers */
-void corpus_parse_chunk(struct corpus_part *part);
+void data_corpus_parse_triples(struct corpus_part *part);
+void data_corpus_parse_ldac(struct corpus_part *part);
+void data_corpus_parse_text(struct corpus_part *part);
+void data_corpus_fold_text(struct corpus_part *part); /* after new words got their numbers */
+void data_corpus_parse_chunk(struct corpus_part *part);
 
-/* Whether the block begins like the format; uci: takes the header, too. */
-bool corpus_looks_uci(const char *text, size_t size);
-bool corpus_looks_ldac(const char *text, size_t size);
+/* Whether the block begins like the format. */
+bool data_corpus_looks_uci(const char *text, size_t size);
+bool data_corpus_looks_mm(const char *text, size_t size);
+bool data_corpus_looks_ldac(const char *text, size_t size);
 /* What text may be meant for: a bag of words with a mistake on top, or DATA_CORPUS_AUTO. */
-enum data_corpus_format corpus_resembles(const char *text, size_t size);
+enum data_corpus_format data_corpus_looks_like(const char *text, size_t size);
+/* Names the kind of table, in words, if the text is one; NULL: it is not. */
+const char *data_corpus_looks_table(const char *text, size_t size);
 /* More documents or words than so many entries make likely. */
-bool corpus_too_many(uint64_t count, uint64_t entries);
-SHOAL_MUST_USE shoal_status corpus_uci_header(struct data_corpus_reader *reader, shoal_err *err);
+bool data_corpus_too_many(uint64_t count, uint64_t entries);
+/* The three numbers on top, in three lines (uci) or one (mm), after `lines` lines; reader->text moves
+ * past them. */
+SHOAL_MUST_USE shoal_status data_corpus_triples_header(struct data_corpus_reader *reader,
+                                                       uint64_t lines, shoal_err *err);
+SHOAL_MUST_USE shoal_status data_corpus_mm_header(struct data_corpus_reader *reader,
+                                                  shoal_err *err);
+/* Lines are DOCUMENT WORD COUNT, from 1. */
+static inline bool corpus_has_triples(enum data_corpus_format format)
+{
+    return format == DATA_CORPUS_UCI || format == DATA_CORPUS_MM;
+}
 
 /* The names of a vocabulary file, one a line. */
-SHOAL_MUST_USE shoal_status corpus_load_names(shoal_env *env, const char *path,
-                                              struct data_ids *names, shoal_err *err);
+SHOAL_MUST_USE shoal_status data_corpus_load_names(shoal_env *env, const char *path,
+                                                   struct data_ids *names, shoal_err *err);
 
 /* Binary: opening, and the next chunks as parts. */
-SHOAL_MUST_USE shoal_status corpus_pack_open(struct data_corpus_reader *reader, shoal_err *err);
-SHOAL_MUST_USE shoal_status corpus_pack_next(struct data_corpus_reader *reader, shoal_err *err);
+SHOAL_MUST_USE shoal_status data_corpus_pack_open(struct data_corpus_reader *reader,
+                                                  shoal_err *err);
+SHOAL_MUST_USE shoal_status data_corpus_pack_next(struct data_corpus_reader *reader,
+                                                  shoal_err *err);
 
 /* Opens without a first reading: min_count and max_share do nothing yet. */
-SHOAL_MUST_USE shoal_status corpus_open(shoal_env *env, const char *path,
-                                        const struct data_corpus_opts *opts,
-                                        struct data_corpus_reader **out_reader, shoal_err *err);
+SHOAL_MUST_USE shoal_status data_corpus_open_once(shoal_env *env, const char *path,
+                                                  const struct data_corpus_opts *opts,
+                                                  struct data_corpus_reader **out_reader,
+                                                  shoal_err *err);
 /* Names, stop words and the words of a model: what is known before the first document. */
-SHOAL_MUST_USE shoal_status corpus_start_vocabulary(struct data_corpus_reader *reader,
-                                                    shoal_err *err);
+SHOAL_MUST_USE shoal_status data_corpus_start_vocabulary(struct data_corpus_reader *reader,
+                                                         shoal_err *err);
 
 /* What becomes of words: at[w] or, DATA_ID_NONE and from `count` on, nothing. */
 struct corpus_map {
@@ -151,14 +168,15 @@ struct corpus_map {
 
 /* Which of the words given out so far are kept by min_count and max_share; *out_map is the caller's
  * to free. */
-SHOAL_MUST_USE shoal_status corpus_choose(const struct data_corpus_reader *reader,
-                                          const struct data_tally *tally, uint32_t **out_map,
-                                          uint32_t *out_words, shoal_err *err);
+SHOAL_MUST_USE shoal_status data_corpus_choose(const struct data_corpus_reader *reader,
+                                               const struct data_tally *tally, uint32_t **out_map,
+                                               uint32_t *out_words, shoal_err *err);
 /* reader->map, followed by `map` of `count` words to `words`. */
-SHOAL_MUST_USE shoal_status corpus_compose(struct data_corpus_reader *reader, const uint32_t *map,
-                                           uint32_t count, uint32_t words, shoal_err *err);
+SHOAL_MUST_USE shoal_status data_corpus_compose(struct data_corpus_reader *reader,
+                                                const uint32_t *map, uint32_t count, uint32_t words,
+                                                shoal_err *err);
 /* Documents from `first` on by a map, in place. */
-void corpus_apply(const struct corpus_map *map, struct data_corpus *corpus, uint64_t first);
+void data_corpus_apply(const struct corpus_map *map, struct data_corpus *corpus, uint64_t first);
 
 /* ---- bytes of the binary corpus (corpus_pack.c) ---- */
 
@@ -166,8 +184,9 @@ enum { CORPUS_CHUNK_HEAD = 32, CORPUS_DOCUMENT_BYTES_MAX = 5, CORPUS_ENTRY_BYTES
 
 /* A chunk of documents at `to`; returns its size. The caller has made room for CORPUS_CHUNK_HEAD,
  * _DOCUMENT_BYTES_MAX each and _ENTRY_BYTES_MAX each. */
-size_t corpus_encode(const struct num_corpus *x, char *to);
-SHOAL_MUST_USE shoal_status corpus_append_chunk(struct data_corpus_writer *writer,
-                                                const char *chunk, size_t size, shoal_err *err);
+size_t data_corpus_encode(const struct num_corpus *x, char *to);
+SHOAL_MUST_USE shoal_status data_corpus_append_chunk(struct data_corpus_writer *writer,
+                                                     const char *chunk, size_t size,
+                                                     shoal_err *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "data/corpus_parts.h"
 #include "data/own.h"
-#include "env/lines.h"
+#include "env/table.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +33,16 @@ static shoal_status looks_binary(const struct data_corpus_reader *reader, bool *
     return SHOAL_OK;
 }
 
+static shoal_status refuse_table(const struct data_corpus_reader *reader, const char *table,
+                                 shoal_err *err)
+{
+    base_err(err, SHOAL_E_FORMAT, "cannot read corpus '%s': it is %s; expected documents",
+             reader->path, table);
+    base_err_hint(err, "documents are text, one a line, or bags of words; format text reads it as "
+                       "text all the same");
+    return SHOAL_E_FORMAT;
+}
+
 /* The first block says what the rest is. */
 static shoal_status recognise(struct data_corpus_reader *reader, shoal_err *err)
 {
@@ -44,7 +54,7 @@ static shoal_status recognise(struct data_corpus_reader *reader, shoal_err *err)
     if (binary || reader->opts.format == DATA_CORPUS_BINARY) {
         reader->format = DATA_CORPUS_BINARY;
         data_blocks_close(&reader->blocks);
-        return corpus_pack_open(reader, err);
+        return data_corpus_pack_open(reader, err);
     }
     st = data_blocks_next(&reader->blocks, &reader->text, &reader->text_size, err);
     if (st == SHOAL_END)
@@ -53,16 +63,26 @@ static shoal_status recognise(struct data_corpus_reader *reader, shoal_err *err)
         return st;
     reader->format = reader->opts.format;
     if (reader->format == DATA_CORPUS_AUTO)
-        reader->format = corpus_looks_uci(reader->text, reader->text_size)    ? DATA_CORPUS_UCI
-                         : corpus_looks_ldac(reader->text, reader->text_size) ? DATA_CORPUS_LDAC
-                                                                              : DATA_CORPUS_TEXT;
-    if (reader->opts.format == DATA_CORPUS_AUTO && reader->format == DATA_CORPUS_TEXT)
-        reader->resembles = corpus_resembles(reader->text, reader->text_size);
-    return reader->format == DATA_CORPUS_UCI ? corpus_uci_header(reader, err) : SHOAL_OK;
+        reader->format = data_corpus_looks_uci(reader->text, reader->text_size)  ? DATA_CORPUS_UCI
+                         : data_corpus_looks_mm(reader->text, reader->text_size) ? DATA_CORPUS_MM
+                         : data_corpus_looks_ldac(reader->text, reader->text_size)
+                             ? DATA_CORPUS_LDAC
+                             : DATA_CORPUS_TEXT;
+    if (reader->opts.format == DATA_CORPUS_AUTO && reader->format == DATA_CORPUS_TEXT) {
+        const char *table = data_corpus_looks_table(reader->text, reader->text_size);
+        if (table != NULL)
+            return refuse_table(reader, table, err);
+        reader->resembles = data_corpus_looks_like(reader->text, reader->text_size);
+    }
+    if (reader->format == DATA_CORPUS_MM)
+        return data_corpus_mm_header(reader, err);
+    return reader->format == DATA_CORPUS_UCI ? data_corpus_triples_header(reader, 0, err)
+                                             : SHOAL_OK;
 }
 
-shoal_status corpus_open(shoal_env *env, const char *path, const struct data_corpus_opts *opts,
-                         struct data_corpus_reader **out_reader, shoal_err *err)
+shoal_status data_corpus_open_once(shoal_env *env, const char *path,
+                                   const struct data_corpus_opts *opts,
+                                   struct data_corpus_reader **out_reader, shoal_err *err)
 {
     const struct base_alloc *alloc = env_alloc(env);
     uint32_t threads = opts->threads != 0 ? opts->threads : env_cpu_count(env);
@@ -85,7 +105,7 @@ shoal_status corpus_open(shoal_env *env, const char *path, const struct data_cor
     if (st == SHOAL_OK)
         st = recognise(reader, err);
     if (st == SHOAL_OK)
-        st = corpus_start_vocabulary(reader, err);
+        st = data_corpus_start_vocabulary(reader, err);
     if (st != SHOAL_OK) {
         data_corpus_close(reader);
         return st;
@@ -125,8 +145,8 @@ void data_corpus_close(struct data_corpus_reader *reader)
 
 /* ---- pieces ---- */
 
-shoal_status corpus_part_room(const struct base_alloc *alloc, struct corpus_part *part, size_t size,
-                              const struct corpus_room *room, shoal_err *err)
+shoal_status data_corpus_part_room(const struct base_alloc *alloc, struct corpus_part *part,
+                                   size_t size, const struct corpus_room *room, shoal_err *err)
 {
     struct corpus_part empty = {.reader = part->reader};
 
@@ -162,7 +182,7 @@ shoal_status corpus_part_room(const struct base_alloc *alloc, struct corpus_part
 /* The most that `size` bytes of text can hold. */
 static struct corpus_room room_for(enum data_corpus_format format, size_t size)
 {
-    if (format == DATA_CORPUS_UCI) /* "1 1 1\n" */
+    if (corpus_has_triples(format)) /* "1 1 1\n" */
         return (struct corpus_room){size / 6 + 2, size / 6 + 2, true, false};
     if (format == DATA_CORPUS_LDAC) /* "0\n", " 0:1" */
         return (struct corpus_room){size / 2 + 2, size / 4 + 2, false, false};
@@ -185,7 +205,8 @@ static shoal_status cut(struct data_corpus_reader *reader, const char *text, siz
         struct corpus_part *part = &reader->part[i];
         struct corpus_room room = room_for(reader->format, (size_t)(stop - text));
         part->reader = reader;
-        shoal_status st = corpus_part_room(reader->alloc, part, (size_t)(stop - text), &room, err);
+        shoal_status st =
+            data_corpus_part_room(reader->alloc, part, (size_t)(stop - text), &room, err);
         if (st != SHOAL_OK)
             return st;
         part->text = text;
@@ -200,27 +221,29 @@ static void parse_one(void *ctx, size_t index)
     struct data_corpus_reader *reader = ctx;
     struct corpus_part *part = &reader->part[index];
 
-    if (reader->format == DATA_CORPUS_UCI)
-        corpus_parse_uci(part);
+    if (corpus_has_triples(reader->format))
+        data_corpus_parse_triples(part);
     else if (reader->format == DATA_CORPUS_LDAC)
-        corpus_parse_ldac(part);
+        data_corpus_parse_ldac(part);
     else if (reader->format == DATA_CORPUS_TEXT)
-        corpus_parse_text(part);
+        data_corpus_parse_text(part);
     else
-        corpus_parse_chunk(part);
+        data_corpus_parse_chunk(part);
 }
 
 static void fold_one(void *ctx, size_t index)
 {
     struct data_corpus_reader *reader = ctx;
 
-    corpus_fold_text(&reader->part[index]);
+    data_corpus_fold_text(&reader->part[index]);
 }
 
 static void hint(const struct data_corpus_reader *reader, enum corpus_bad bad, shoal_err *err)
 {
     if (bad == CORPUS_BAD_UTF8)
         base_err_hint(err, "convert it first: iconv -f latin1 -t utf-8 FILE | shoal ... -");
+    if (bad == CORPUS_BAD_COUNT && reader->format == DATA_CORPUS_MM)
+        base_err_hint(err, "weights such as tf-idf are no counts: save the counts themselves");
     if (bad == CORPUS_BAD_ORDER)
         base_err_hint(err, "sort all but the first %" PRIu64 " lines: sort -s -n -k1,1",
                       reader->header_lines);
@@ -234,14 +257,16 @@ static shoal_status report(const struct data_corpus_reader *reader, const struct
     char shown[ENV_SHOWN_MAX], expected[96];
     size_t size = strcspn(at, " \t\r\n"); /* a block ends with a newline */
     uint64_t words = reader->words_fixed ? reader->words : DATA_CORPUS_WORDS_MAX;
-    uint64_t base = reader->format == DATA_CORPUS_UCI;
+    uint64_t base = corpus_has_triples(reader->format);
 
     const char *const texts[] = {
         [CORPUS_BAD_NUMBERS] = "three numbers: document, word and count",
         [CORPUS_BAD_DOCUMENT] = expected,
         [CORPUS_BAD_ORDER] = "documents in ascending order",
         [CORPUS_BAD_WORD] = expected,
-        [CORPUS_BAD_COUNT] = "a count of 1 to 4294967295",
+        [CORPUS_BAD_COUNT] = reader->format == DATA_CORPUS_MM
+                                 ? "a count: a whole number up to 4294967295"
+                                 : "a count of 1 to 4294967295",
         [CORPUS_BAD_SUM] = "a word at most 4294967295 times in a document",
         [CORPUS_BAD_PAIR] = "WORD:COUNT",
         [CORPUS_BAD_PAIRS] = "how many different words follow",
@@ -311,11 +336,11 @@ static void append_facts(struct data_corpus *corpus, const struct corpus_part *p
 static shoal_status append_lines(struct data_corpus_reader *reader, const struct corpus_part *part,
                                  struct data_corpus *corpus, shoal_err *err)
 {
-    if (!corpus_make_room(corpus, part->documents, part->entries))
+    if (!data_corpus_make_room(corpus, part->documents, part->entries))
         return base_err_nomem(err, "reading a corpus");
-    corpus_put_entries(corpus, corpus->entries, part->word, part->count, part->entries);
+    data_corpus_put_entries(corpus, corpus->entries, part->word, part->count, part->entries);
     for (size_t d = 0; d < part->documents; d++)
-        corpus_put_document(corpus, part->length[d]);
+        data_corpus_put_document(corpus, part->length[d]);
     if (!reader->words_fixed && part->words_seen > reader->words)
         reader->words = part->words_seen;
     reader->entries_seen += part->entries;
@@ -332,17 +357,18 @@ static shoal_status end_carry(struct data_corpus_reader *reader, uint64_t next,
     uint64_t empty = next - reader->document - reader->begun;
 
     /* A header from a pipe may have said anything. All documents count, not those of one gap. */
-    if (corpus_too_many(next, reader->entries_seen))
+    if (data_corpus_too_many(next, reader->entries_seen))
         return base_err(err, SHOAL_E_LIMIT,
                         "cannot read corpus '%s': %" PRIu64 " documents, and only %" PRIu64
-                        " entries in them; expected at most %" PRIu64 " and 64 an entry",
-                        reader->path, next, reader->entries_seen, DATA_CORPUS_UNUSED_MAX);
-    if (empty > SIZE_MAX / 16 || !corpus_make_room(corpus, (size_t)empty + 1, carry->entries))
+                        " entries in them; expected at most %" PRIu64 " and %d an entry",
+                        reader->path, next, reader->entries_seen, DATA_CORPUS_UNUSED_MAX,
+                        DATA_CORPUS_PER_ENTRY);
+    if (empty > SIZE_MAX / 16 || !data_corpus_make_room(corpus, (size_t)empty + 1, carry->entries))
         return base_err_nomem(err, "reading a corpus");
     if (reader->begun)
-        corpus_put(corpus, carry->x.word, carry->x.count, (size_t)carry->entries);
+        data_corpus_put(corpus, carry->x.word, carry->x.count, (size_t)carry->entries);
     while (empty-- > 0)
-        corpus_put_document(corpus, 0);
+        data_corpus_put_document(corpus, 0);
     carry->entries = 0;
     reader->begun = false;
     reader->document = next;
@@ -356,16 +382,16 @@ static shoal_status add_carry(struct data_corpus_reader *reader, const struct co
 {
     struct data_corpus *carry = &reader->carry;
 
-    if (!corpus_make_room(carry, 0, entries))
+    if (!data_corpus_make_room(carry, 0, entries))
         return base_err_nomem(err, "reading a corpus");
     uint32_t *word = data_own(carry->x.word), *count = data_own(carry->x.count);
     uint64_t had = carry->entries;
-    corpus_put_entries(carry, had, part->word + from, part->count + from, entries);
+    data_corpus_put_entries(carry, had, part->word + from, part->count + from, entries);
     carry->entries += entries;
     reader->begun = true;
     if (had == 0 || word[had - 1] < word[had])
         return SHOAL_OK;
-    size_t left = corpus_merge_pairs(word, count, (size_t)carry->entries);
+    size_t left = data_corpus_merge_pairs(word, count, (size_t)carry->entries);
     if (left == SIZE_MAX)
         return base_err(err, SHOAL_E_FORMAT,
                         "cannot read corpus '%s': expected a word at most 4294967295 times in "
@@ -377,28 +403,29 @@ static shoal_status add_carry(struct data_corpus_reader *reader, const struct co
     return SHOAL_OK;
 }
 
-static shoal_status append_uci(struct data_corpus_reader *reader, struct corpus_part *part,
-                               struct data_corpus *corpus, shoal_err *err)
+static shoal_status append_triples(struct data_corpus_reader *reader, struct corpus_part *part,
+                                   struct data_corpus *corpus, shoal_err *err)
 {
     shoal_status st = SHOAL_OK;
     size_t at = 0;
 
     if (part->documents > 0 && part->id[0] < reader->document) {
-        corpus_part_mistake(part, CORPUS_BAD_ORDER, part->first_line, part->first_line);
+        data_corpus_part_mistake(part, CORPUS_BAD_ORDER, part->first_line, part->first_line);
         part->lines = part->first_lines;
         return report(reader, part, err);
     }
-    if (!corpus_make_room(corpus, part->documents, part->entries))
+    if (!data_corpus_make_room(corpus, part->documents, part->entries))
         return base_err_nomem(err, "reading a corpus");
-    reader->entries_seen += part->repeated;
+    reader->entries_seen += part->repeated + part->zeros;
     for (size_t d = 0; d < part->documents && st == SHOAL_OK; at += part->length[d++]) {
         if (part->id[d] != reader->document)
             st = end_carry(reader, part->id[d], corpus, err);
         /* documents without a word between them have taken of the room */
-        if (st == SHOAL_OK && !corpus_make_room(corpus, part->documents - d, part->entries - at))
+        if (st == SHOAL_OK &&
+            !data_corpus_make_room(corpus, part->documents - d, part->entries - at))
             st = base_err_nomem(err, "reading a corpus");
         if (st == SHOAL_OK && d > 0 && d + 1 < part->documents) { /* whole in this piece */
-            corpus_put(corpus, part->word + at, part->count + at, part->length[d]);
+            data_corpus_put(corpus, part->word + at, part->count + at, part->length[d]);
             reader->document++;
         } else if (st == SHOAL_OK) {
             st = add_carry(reader, part, at, part->length[d], corpus, err);
@@ -427,7 +454,7 @@ static shoal_status next_parts(struct data_corpus_reader *reader, shoal_err *err
     if (stopped(reader))
         return base_err(err, SHOAL_E_CANCELLED, "interrupted");
     if (reader->format == DATA_CORPUS_BINARY) {
-        st = corpus_pack_next(reader, err);
+        st = data_corpus_pack_next(reader, err);
     } else {
         reader->text = NULL;
         if (text == NULL)
@@ -444,8 +471,8 @@ static shoal_status next_parts(struct data_corpus_reader *reader, shoal_err *err
 /* After the last line the header's number of entries must be right, which bounds the number of
  * documents, too; then the document that was being read and the empty ones that follow, some at a
  * time. */
-static shoal_status end_uci(struct data_corpus_reader *reader, struct data_corpus *corpus,
-                            shoal_err *err)
+static shoal_status end_triples(struct data_corpus_reader *reader, struct data_corpus *corpus,
+                                shoal_err *err)
 {
     if (reader->entries_seen != reader->header_entries)
         return data_blocks_bad(&reader->blocks, reader->header_lines, 0, err,
@@ -461,12 +488,13 @@ static shoal_status end_uci(struct data_corpus_reader *reader, struct data_corpu
 /* Words of LDA-C that no vocabulary names: what they are numbered up to is known as they are read. */
 static shoal_status check_words(const struct data_corpus_reader *reader, shoal_err *err)
 {
-    if (reader->words_fixed || !corpus_too_many(reader->words, reader->entries_seen))
+    if (reader->words_fixed || !data_corpus_too_many(reader->words, reader->entries_seen))
         return SHOAL_OK;
     return base_err(err, SHOAL_E_LIMIT,
                     "cannot read corpus '%s': its words go up to %u, and there are %" PRIu64
-                    " entries; expected at most %" PRIu64 " words and 64 an entry",
-                    reader->path, reader->words - 1, reader->entries_seen, DATA_CORPUS_UNUSED_MAX);
+                    " entries; expected at most %" PRIu64 " words and %d an entry",
+                    reader->path, reader->words - 1, reader->entries_seen, DATA_CORPUS_UNUSED_MAX,
+                    DATA_CORPUS_PER_ENTRY);
 }
 
 static shoal_status next_raw(struct data_corpus_reader *reader, struct data_corpus *corpus,
@@ -474,8 +502,8 @@ static shoal_status next_raw(struct data_corpus_reader *reader, struct data_corp
 {
     shoal_status st = next_parts(reader, err);
 
-    if (st == SHOAL_END && reader->format == DATA_CORPUS_UCI)
-        st = end_uci(reader, corpus, err);
+    if (st == SHOAL_END && corpus_has_triples(reader->format))
+        st = end_triples(reader, corpus, err);
     else if (st == SHOAL_OK) {
         for (size_t i = 0; i < reader->part_used && st == SHOAL_OK; i++) {
             if (reader->part[i].bad == CORPUS_BAD_BYTES)
@@ -484,14 +512,14 @@ static shoal_status next_raw(struct data_corpus_reader *reader, struct data_corp
                               reader->path);
             else if (reader->part[i].bad != CORPUS_GOOD)
                 st = report(reader, &reader->part[i], err);
-            else if (reader->format == DATA_CORPUS_UCI)
-                st = append_uci(reader, &reader->part[i], corpus, err);
+            else if (corpus_has_triples(reader->format))
+                st = append_triples(reader, &reader->part[i], corpus, err);
             reader->blocks.line += reader->part[i].lines;
         }
         if (st == SHOAL_OK && reader->format == DATA_CORPUS_TEXT)
             st = fold_text(reader, err);
         for (size_t i = 0; i < reader->part_used && st == SHOAL_OK; i++)
-            if (reader->format != DATA_CORPUS_UCI)
+            if (!corpus_has_triples(reader->format))
                 st = append_lines(reader, &reader->part[i], corpus, err);
         if (st == SHOAL_OK && reader->format == DATA_CORPUS_LDAC)
             st = check_words(reader, err);
@@ -510,7 +538,7 @@ static void move_document(struct data_corpus *corpus, uint64_t at, uint64_t entr
     memmove(count + to, count + at, (size_t)entries * sizeof *count);
     for (uint64_t i = 0; i < entries; i++)
         corpus->tokens += count[to + i];
-    corpus_put_document(corpus, (size_t)entries);
+    data_corpus_put_document(corpus, (size_t)entries);
 }
 
 /* Documents that came after `before` and lie outside of [from, to) go. */
@@ -570,7 +598,7 @@ shoal_status data_corpus_next(struct data_corpus_reader *reader, struct data_cor
         return st;
     }
     if (map.at != NULL)
-        corpus_apply(&map, corpus, first);
+        data_corpus_apply(&map, corpus, first);
     corpus->x.words = map.at != NULL ? reader->map_words : reader->words;
     return SHOAL_OK;
 }

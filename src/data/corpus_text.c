@@ -38,7 +38,7 @@ static void put_word(struct corpus_part *part, const struct data_word *word)
     part->word[part->entries++] = index;
 }
 
-void corpus_parse_text(struct corpus_part *part)
+void data_corpus_parse_text(struct corpus_part *part)
 {
     struct data_word word;
 
@@ -48,7 +48,7 @@ void corpus_parse_text(struct corpus_part *part)
         for (const char *s = line;;) {
             s = data_words_next(s, end, &word);
             if (word.bad != NULL) {
-                corpus_part_mistake(part, CORPUS_BAD_UTF8, word.bad, line);
+                data_corpus_part_mistake(part, CORPUS_BAD_UTF8, word.bad, line);
                 return;
             }
             if (word.size == 0)
@@ -61,7 +61,7 @@ void corpus_parse_text(struct corpus_part *part)
     }
 }
 
-void corpus_fold_text(struct corpus_part *part)
+void data_corpus_fold_text(struct corpus_part *part)
 {
     size_t from = 0, to = 0;
 
@@ -69,7 +69,7 @@ void corpus_fold_text(struct corpus_part *part)
     for (size_t d = 0; d < part->documents; d++) {
         size_t tokens = part->length[d];
         size_t entries =
-            corpus_merge_words(part->word + from, part->count + from, tokens, part->spare);
+            data_corpus_merge_words(part->word + from, part->count + from, tokens, part->spare);
         memmove(part->word + to, part->word + from, entries * sizeof *part->word);
         memmove(part->count + to, part->count + from, entries * sizeof *part->count);
         part->length[d] = (uint32_t)entries;

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "data/corpus_parts.h"
 #include "data/words.h"
-#include "env/lines.h"
+#include "env/table.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,8 +66,8 @@ static shoal_status add_names(struct data_blocks *blocks, const char *text, size
     return st;
 }
 
-shoal_status corpus_load_names(shoal_env *env, const char *path, struct data_ids *names,
-                               shoal_err *err)
+shoal_status data_corpus_load_names(shoal_env *env, const char *path, struct data_ids *names,
+                                    shoal_err *err)
 {
     struct data_blocks blocks;
     const char *text = NULL;
@@ -122,7 +122,7 @@ static shoal_status load_vocab(struct data_corpus_reader *reader, shoal_err *err
             return st == SHOAL_E_NOMEM ? base_err_nomem(err, "reading a corpus") : SHOAL_OK;
         path = beside;
     }
-    shoal_status st = corpus_load_names(reader->env, path, &reader->names, err);
+    shoal_status st = data_corpus_load_names(reader->env, path, &reader->names, err);
     if (st != SHOAL_OK)
         return st;
     if (reader->format != DATA_CORPUS_LDAC && reader->names.count != reader->words) {
@@ -217,12 +217,12 @@ static shoal_status map_to_called(struct data_corpus_reader *reader, uint32_t la
     const struct data_ids *known = reader->opts.known;
     uint32_t count = reader->words_fixed && reader->words < last ? reader->words : last;
 
-    if (corpus_too_many(count, known->count))
-        return base_err(err, SHOAL_E_LIMIT,
-                        "cannot read corpus '%s' for the model: the model's words are numbers up "
-                        "to %u, and it has %u of them; expected at most %" PRIu64
-                        " and 64 for each",
-                        reader->path, last, known->count, DATA_CORPUS_UNUSED_MAX);
+    if (data_corpus_too_many(count, known->count))
+        return base_err(
+            err, SHOAL_E_LIMIT,
+            "cannot read corpus '%s' for the model: the model's words are numbers up "
+            "to %u, and it has %u of them; expected at most %" PRIu64 " and %d for each",
+            reader->path, last, known->count, DATA_CORPUS_UNUSED_MAX, DATA_CORPUS_PER_ENTRY);
     shoal_status st = make_map(reader, count, known->count, err);
     for (uint32_t w = 0; w < count && st == SHOAL_OK; w++)
         reader->map[w] = DATA_ID_NONE;
@@ -294,7 +294,7 @@ static shoal_status start_words(struct data_corpus_reader *reader, const char *s
     char buf[DATA_ID_BUF];
 
     if (reader->opts.vocab != NULL && known == NULL) {
-        st = corpus_load_names(reader->env, reader->opts.vocab, &reader->names, err);
+        st = data_corpus_load_names(reader->env, reader->opts.vocab, &reader->names, err);
         reader->words_fixed = true;
     } else if (known != NULL) {
         for (uint32_t w = 0, index = 0; st == SHOAL_OK && w < known->count; w++) {
@@ -313,7 +313,7 @@ static shoal_status start_words(struct data_corpus_reader *reader, const char *s
     return st;
 }
 
-shoal_status corpus_start_vocabulary(struct data_corpus_reader *reader, shoal_err *err)
+shoal_status data_corpus_start_vocabulary(struct data_corpus_reader *reader, shoal_err *err)
 {
     const struct data_ids *known = reader->opts.known;
     const char *stop = reader->opts.stop_words;
@@ -384,8 +384,9 @@ shoal_status data_tally_add(struct data_tally *tally, const struct num_corpus *x
 
 /* ---- choosing by counts ---- */
 
-shoal_status corpus_choose(const struct data_corpus_reader *reader, const struct data_tally *tally,
-                           uint32_t **out_map, uint32_t *out_words, shoal_err *err)
+shoal_status data_corpus_choose(const struct data_corpus_reader *reader,
+                                const struct data_tally *tally, uint32_t **out_map,
+                                uint32_t *out_words, shoal_err *err)
 {
     const struct data_corpus_opts *o = &reader->opts;
     double share = o->max_share > 0 ? o->max_share : 1;
@@ -403,8 +404,8 @@ shoal_status corpus_choose(const struct data_corpus_reader *reader, const struct
     return SHOAL_OK;
 }
 
-shoal_status corpus_compose(struct data_corpus_reader *reader, const uint32_t *map, uint32_t count,
-                            uint32_t words, shoal_err *err)
+shoal_status data_corpus_compose(struct data_corpus_reader *reader, const uint32_t *map,
+                                 uint32_t count, uint32_t words, shoal_err *err)
 {
     uint32_t raw = reader->map != NULL ? reader->map_count : count;
 
@@ -443,10 +444,10 @@ static size_t apply_one(const struct corpus_map *map, struct data_corpus *corpus
         word[to + left] = w;
         count[to + left++] = n;
     }
-    return ascending ? left : corpus_merge_pairs(word + to, count + to, left);
+    return ascending ? left : data_corpus_merge_pairs(word + to, count + to, left);
 }
 
-void corpus_apply(const struct corpus_map *map, struct data_corpus *corpus, uint64_t first)
+void data_corpus_apply(const struct corpus_map *map, struct data_corpus *corpus, uint64_t first)
 {
     uint64_t *start = (uint64_t *)(uintptr_t)corpus->x.start;
     uint64_t to = corpus->x.documents > first ? start[first] : 0, at = to;

@@ -9,9 +9,10 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "data/blocks.h"
+#include "data/format.h"
 #include "data/own.h"
 #include "data/svm_parse.h"
-#include "env/lines.h"
+#include "env/table.h"
 #include <string.h>
 
 enum { PIECE = 1 << 20, PIECES_PER_THREAD = 2, PIECES_MAX = 256 };
@@ -366,4 +367,201 @@ shoal_status data_svm_load(shoal_env *env, const char *path, const struct data_s
     data_svm_close(reader);
     data_svm_fini(&svm);
     return st;
+}
+
+/* ---- as text ---- */
+
+static void put_row(struct data_out *out, const struct num_csr *x, uint64_t row, double label,
+                    uint32_t base)
+{
+    char *to = data_out_room(out, DATA_FORMAT_MAX);
+
+    out->used = (size_t)(data_format_f64(to, label) - out->buf);
+    for (uint64_t i = x->start[row]; i < x->start[row + 1]; i++) {
+        to = data_out_room(out, (size_t)2 * DATA_FORMAT_MAX);
+        *to++ = ' ';
+        to = data_format_u64(to, (uint64_t)x->index[i] + base);
+        *to++ = ':';
+        to = data_format_f32(to, x->value != NULL ? x->value[i] : 1.0f);
+        out->used = (size_t)(to - out->buf);
+    }
+    data_out_put(out, "\n", 1);
+}
+
+shoal_status data_svm_save(shoal_env *env, const char *path, const struct num_csr *x,
+                           const double *label, enum data_svm_base base, shoal_err *err)
+{
+    if (base == DATA_SVM_FROM_EITHER)
+        return base_err(err, SHOAL_E_INVAL, "indices must count from 0 or from 1 to be written");
+    struct data_out *out = base_malloc(env_alloc(env), sizeof *out);
+    if (out == NULL)
+        return base_err_nomem(err, "writing data");
+    out->err = err;
+    out->used = 0;
+    out->status = SHOAL_OK;
+    shoal_status st = env_create(env, path, &out->file, err);
+    if (st == SHOAL_OK) {
+        for (uint64_t i = 0; i < x->rows && out->status == SHOAL_OK; i++)
+            put_row(out, x, i, label[i], base == DATA_SVM_FROM_ONE);
+        st = data_out_finish(out);
+    }
+    base_free(env_alloc(env), out);
+    return st;
+}
+
+/* ---- columns that have entries ----
+ *
+ * Columns by what is there: where a file has larger column numbers than it has
+ * entries (hashed names, or a hostile file), columns without an entry get no number, so that what is
+ * made by column stays as small as the file.
+ *
+ * Entries are sorted by column (radix sort, so time is linear in entries); workspace: 16 bytes an
+ * entry. */
+
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+
+/* One pass of the sort: from `key` to `to`, by the digit at `shift`. */
+static void sort_by_digit(const uint64_t *key, uint64_t *to, uint64_t count, uint32_t shift)
+{
+    uint64_t at[DIGITS] = {0}, before = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        at[key[i] >> shift & (DIGITS - 1)]++;
+    for (size_t d = 0; d < DIGITS; d++) {
+        uint64_t here = at[d];
+        at[d] = before;
+        before += here;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        to[at[key[i] >> shift & (DIGITS - 1)]++] = key[i];
+}
+
+/* Keys hold the column above and the entry below; returns the sorted array, one of the two. */
+static uint64_t *sort_entries(const struct data_svm *svm, uint64_t *key, uint64_t *spare)
+{
+    for (uint64_t e = 0; e < svm->entries; e++)
+        key[e] = (uint64_t)svm->x.index[e] << 32 | e;
+    for (uint32_t shift = 0; shift < 32 && svm->x.columns >> shift != 0; shift += DIGIT_BITS) {
+        sort_by_digit(key, spare, svm->entries, 32 + shift);
+        uint64_t *sorted = spare;
+        spare = key;
+        key = sorted;
+    }
+    return key;
+}
+
+static uint32_t count_columns(const uint64_t *key, uint64_t count)
+{
+    uint32_t columns = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        columns += i == 0 || key[i] >> 32 != key[i - 1] >> 32;
+    return columns;
+}
+
+static void number_columns(struct data_svm *svm, const uint64_t *key, uint32_t *name)
+{
+    uint32_t *index = data_own(svm->x.index), column = 0;
+
+    for (uint64_t i = 0; i < svm->entries; i++) {
+        column += i > 0 && key[i] >> 32 != key[i - 1] >> 32;
+        name[column] = (uint32_t)(key[i] >> 32);
+        index[(uint32_t)key[i]] = column;
+    }
+}
+
+shoal_status data_svm_compact(struct data_svm *svm, uint32_t **out_name, shoal_err *err)
+{
+    uint32_t *name = NULL;
+
+    if (svm->x.columns <= DATA_SVM_FEW || svm->x.columns <= svm->entries) {
+        *out_name = NULL;
+        return SHOAL_OK;
+    }
+    uint64_t *key = base_calloc(svm->alloc, svm->entries + 1, sizeof *key);
+    uint64_t *spare = base_calloc(svm->alloc, svm->entries + 1, sizeof *spare);
+    if (key != NULL && spare != NULL) {
+        const uint64_t *sorted = sort_entries(svm, key, spare);
+        uint32_t columns = count_columns(sorted, svm->entries);
+        name = base_calloc(svm->alloc, columns + (size_t)1, sizeof *name);
+        if (name != NULL) {
+            number_columns(svm, sorted, name);
+            svm->x.columns = columns;
+        }
+    }
+    base_free(svm->alloc, key);
+    base_free(svm->alloc, spare);
+    if (name == NULL)
+        return base_err_nomem(err, "numbering columns");
+    *out_name = name;
+    return SHOAL_OK;
+}
+
+uint32_t data_svm_column(const uint32_t *name, uint32_t count, uint32_t column)
+{
+    uint32_t low = 0, high = count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (name[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && name[low] == column ? low : DATA_SVM_NO_COLUMN;
+}
+
+void data_svm_renumber(struct data_svm *svm, const uint32_t *name, uint32_t count)
+{
+    uint32_t *index = data_own(svm->x.index);
+    uint64_t *start = data_own(svm->x.start), to = 0, from = 0;
+    float *value = data_own(svm->x.value);
+
+    for (uint64_t i = 0; i < svm->x.rows; i++) {
+        for (uint64_t end = start[i + 1]; from < end; from++) {
+            uint32_t column = data_svm_column(name, count, index[from]);
+            if (column == DATA_SVM_NO_COLUMN) {
+                svm->left_out++;
+                continue;
+            }
+            index[to] = column;
+            if (value != NULL)
+                value[to] = value[from];
+            to++;
+        }
+        start[i + 1] = to;
+    }
+    svm->entries = to;
+    svm->x.columns = count;
+}
+
+/* ---- columns that never vary ---- */
+
+struct seen {
+    uint64_t entries;
+    float value;
+    bool varies;
+};
+
+shoal_status data_svm_constant(const struct data_svm *svm, uint32_t *out, shoal_err *err)
+{
+    const struct num_csr *x = &svm->x;
+    struct seen *seen = base_calloc(svm->alloc, x->columns + (size_t)1, sizeof *seen);
+    uint32_t constant = 0;
+
+    if (seen == NULL)
+        return base_err_nomem(err, "looking at columns");
+    for (uint64_t e = 0; e < svm->entries; e++) {
+        struct seen *column = &seen[x->index[e]];
+        float value = x->value != NULL ? x->value[e] : 1;
+        column->varies |= column->entries > 0 && value != column->value;
+        column->value = value;
+        column->entries++;
+    }
+    for (uint32_t c = 0; c < x->columns; c++)
+        constant += seen[c].entries > 0 && !seen[c].varies &&
+                    (seen[c].entries == x->rows || seen[c].value == 0);
+    base_free(svm->alloc, seen);
+    *out = constant;
+    return SHOAL_OK;
 }

@@ -19,7 +19,7 @@
  *     }                              (SHOAL_END after the last)
  *
  * A loaded struct data_svm is immutable by convention: any thread may read it. A reader belongs to
- * one thread. Tests: tests/unit/data/test_svm.c, tests/fuzz/fuzz_data_svm.c. */
+ * one thread. Tests: tests/unit/data/test_svm*.c, tests/fuzz/fuzz_data_svm.c. */
 #ifndef DATA_SVM_H
 #define DATA_SVM_H
 
@@ -88,6 +88,27 @@ void data_svm_close(struct data_svm_reader *reader); /* NULL is allowed */
 SHOAL_MUST_USE shoal_status data_svm_save(shoal_env *env, const char *path, const struct num_csr *x,
                                           const double *label, enum data_svm_base base,
                                           shoal_err *err);
+
+/* ---- columns by what is there ---- */
+
+#define DATA_SVM_NO_COLUMN UINT32_MAX
+#define DATA_SVM_FEW       4096u
+
+/* Where there are more columns than entries, and than DATA_SVM_FEW, those that have an entry are numbered anew, in their
+ * order: what is made by column then is no larger than what was read. *out_name (x.columns of them,
+ * ascending) is what the file calls each, from 0, and the caller's; NULL: numbers are as they were.
+ * On failure nothing has changed. */
+SHOAL_MUST_USE shoal_status data_svm_compact(struct data_svm *svm, uint32_t **out_name,
+                                             shoal_err *err);
+/* The column that is called `column`, or DATA_SVM_NO_COLUMN. */
+uint32_t data_svm_column(const uint32_t *name, uint32_t count, uint32_t column);
+/* To the numbers of a model: entries of columns it does not have are left out and counted. */
+void data_svm_renumber(struct data_svm *svm, const uint32_t *name, uint32_t count);
+
+/* How many columns have an entry and one value in all rows (0 where a row has no entry): they say
+ * nothing that an intercept does not. On failure *out is untouched. */
+SHOAL_MUST_USE shoal_status data_svm_constant(const struct data_svm *svm, uint32_t *out,
+                                              shoal_err *err);
 
 /* ---- labels as classes ---- */
 

@@ -3,6 +3,7 @@
 #include "env/env.h"
 
 #include "base/err.h"
+#include <string.h>
 
 enum { READ_CHUNK_SIZE = 64 * 1024 };
 
@@ -39,13 +40,24 @@ uint64_t env_memory_left(shoal_env *env, bool own)
 
 shoal_status env_open(shoal_env *env, const char *path, struct env_file **out_file, shoal_err *err)
 {
-    return env->ops->open(env, path, out_file, err);
+    shoal_status st = env->ops->open(env, path, out_file, err);
+    if (st == SHOAL_OK)
+        **out_file = (struct env_file){.env = env};
+    return st;
 }
 
 shoal_status env_read(struct env_file *file, void *buf, size_t size, size_t *out_size,
                       shoal_err *err)
 {
-    return file->env->ops->read(file, buf, size, out_size, err);
+    if (file->gzip != NULL)
+        return env_gzip_read(file, buf, size, out_size, err);
+    if (file->head_size == 0 || size == 0)
+        return file->env->ops->read(file, buf, size, out_size, err);
+    *out_size = size < file->head_size ? size : file->head_size;
+    memcpy(buf, file->head, *out_size);
+    file->head_size = (uint8_t)(file->head_size - *out_size);
+    memmove(file->head, file->head + *out_size, file->head_size);
+    return SHOAL_OK;
 }
 
 shoal_status env_size(struct env_file *file, uint64_t *out_size, shoal_err *err)
@@ -73,8 +85,11 @@ shoal_status env_read_at(struct env_file *file, uint64_t offset, void *buf, size
 
 void env_close(struct env_file *file)
 {
-    if (file != NULL)
-        file->env->ops->close(file);
+    if (file == NULL)
+        return;
+    if (file->gzip != NULL)
+        env_gzip_free(file->gzip);
+    file->env->ops->close(file);
 }
 
 static shoal_status append_all(struct env_file *file, const char *path, struct base_buf *out,
@@ -106,7 +121,7 @@ bool env_is_private(struct env_file *file)
 shoal_status env_read_whole(shoal_env *env, const char *path, struct base_buf *out, shoal_err *err)
 {
     struct env_file *file = NULL;
-    shoal_status st = env_open(env, path, &file, err);
+    shoal_status st = env_open_text(env, path, &file, err);
     if (st != SHOAL_OK)
         return st;
     size_t size_before = out->size;
@@ -119,11 +134,11 @@ shoal_status env_read_whole(shoal_env *env, const char *path, struct base_buf *o
     return st;
 }
 
-shoal_status env_write_whole(shoal_env *env, const char *path, const void *bytes, size_t size,
-                             shoal_err *err)
+static shoal_status write_file(shoal_env *env, const char *path, bool is_private, const void *bytes,
+                               size_t size, shoal_err *err)
 {
     struct env_out *out = NULL;
-    shoal_status st = env_create(env, path, &out, err);
+    shoal_status st = env->ops->create(env, path, is_private, &out, err);
     if (st != SHOAL_OK)
         return st;
     st = env_append(out, bytes, size, err);
@@ -133,9 +148,21 @@ shoal_status env_write_whole(shoal_env *env, const char *path, const void *bytes
     return st;
 }
 
+shoal_status env_write_whole(shoal_env *env, const char *path, const void *bytes, size_t size,
+                             shoal_err *err)
+{
+    return write_file(env, path, false, bytes, size, err);
+}
+
+shoal_status env_write_run_file(shoal_env *env, const char *path, const void *bytes, size_t size,
+                                shoal_err *err)
+{
+    return write_file(env, path, true, bytes, size, err);
+}
+
 shoal_status env_create(shoal_env *env, const char *path, struct env_out **out, shoal_err *err)
 {
-    return env->ops->create(env, path, out, err);
+    return env->ops->create(env, path, false, out, err);
 }
 
 shoal_status env_append(struct env_out *out, const void *bytes, size_t size, shoal_err *err)

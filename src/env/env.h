@@ -11,9 +11,13 @@
 #include "shoal/env.h"
 #include <stdbool.h>
 
-/* An open input; owner thread only. Implementations put more behind it. */
+/* An open input; owner thread only. Implementations put more behind it; env_open sets what is here. */
 struct env_file {
     shoal_env *env;
+    struct env_gzip *gzip; /* what unpacks it; NULL: it is read as it is */
+    const char *path;      /* of one that is unpacked, borrowed */
+    unsigned char head[2]; /* bytes that opening looked at and env_read hands out first */
+    uint8_t head_size;
 };
 
 /* An output being written, not yet under its name; owner thread only. */
@@ -37,7 +41,8 @@ struct env_ops {
     shoal_status (*size)(struct env_file *file, uint64_t *out_size, shoal_err *err);
     bool (*is_private)(struct env_file *file); /* NULL: all are */
     void (*close)(struct env_file *file);
-    shoal_status (*create)(shoal_env *env, const char *path, struct env_out **out, shoal_err *err);
+    shoal_status (*create)(shoal_env *env, const char *path, bool is_private, struct env_out **out,
+                           shoal_err *err);
     shoal_status (*append)(struct env_out *out, const void *bytes, size_t size, shoal_err *err);
     shoal_status (*commit)(struct env_out *out, shoal_err *err);
     void (*discard)(struct env_out *out);
@@ -85,6 +90,11 @@ void env_guard_start(shoal_env *env);
  * error in words. */
 SHOAL_MUST_USE shoal_status env_open(shoal_env *env, const char *path, struct env_file **out_file,
                                      shoal_err *err);
+/* The same for text: what is compressed with gzip is unpacked as it is read, with bounded memory and
+ * a bounded amount for its size. `path` is borrowed until closing; env_size and env_read_at see the
+ * file as it is stored. */
+SHOAL_MUST_USE shoal_status env_open_text(shoal_env *env, const char *path,
+                                          struct env_file **out_file, shoal_err *err);
 /* Up to `size` bytes; *out_size 0 means the end. Interrupted calls are retried. */
 SHOAL_MUST_USE shoal_status env_read(struct env_file *file, void *buf, size_t size,
                                      size_t *out_size, shoal_err *err);
@@ -97,15 +107,25 @@ bool env_is_private(struct env_file *file);
 SHOAL_MUST_USE shoal_status env_read_at(struct env_file *file, uint64_t offset, void *buf,
                                         size_t size, size_t *out_size, shoal_err *err);
 void env_close(struct env_file *file); /* NULL is allowed */
-/* The whole file appended to `out` (whose size_max bounds it). */
+/* The whole file, a text, appended to `out` (whose size_max bounds it); unpacked where it is compressed
+ * with gzip. */
 SHOAL_MUST_USE shoal_status env_read_whole(shoal_env *env, const char *path, struct base_buf *out,
                                            shoal_err *err);
 
+/* gzip.c to env.c. */
+SHOAL_MUST_USE shoal_status env_gzip_read(struct env_file *file, void *buf, size_t size,
+                                          size_t *out_size, shoal_err *err);
+void env_gzip_free(struct env_gzip *gzip);
+
 /* Replaces `path` with the bytes, all or nothing: on failure the old file is as it was, but for a
  * disk that fails to make the new name last, where it may be either after a crash. "-" is standard
- * output. */
+ * output. A new file gets the mode of the umask, another one keeps its own. */
 SHOAL_MUST_USE shoal_status env_write_whole(shoal_env *env, const char *path, const void *bytes,
                                             size_t size, shoal_err *err);
+/* The same for what only running processes need, such as the key of a job: readable by its owner
+ * alone, whatever the umask and the old file's mode, and not synced, so a crash may lose it. */
+SHOAL_MUST_USE shoal_status env_write_run_file(shoal_env *env, const char *path, const void *bytes,
+                                               size_t size, shoal_err *err);
 
 /* The same in pieces: a file takes its name at commit, whole, and discard leaves the old one as it
  * was. Links are followed. Devices, pipes and standard output ("-", or a file that it already goes

@@ -41,8 +41,8 @@ static inline bool env_real_is_one(const struct stat *a, const struct stat *b)
 /* --- env_real_out.c --- */
 void env_real_swept_init(struct real_swept *swept);
 void env_real_swept_fini(struct real_swept *swept);
-shoal_status env_real_out_create(shoal_env *env, const char *path, struct env_out **out_out,
-                                 shoal_err *err);
+shoal_status env_real_out_create(shoal_env *env, const char *path, bool is_private,
+                                 struct env_out **out_out, shoal_err *err);
 shoal_status env_real_out_append(struct env_out *base, const void *bytes, size_t size,
                                  shoal_err *err);
 shoal_status env_real_out_commit(struct env_out *base, shoal_err *err);

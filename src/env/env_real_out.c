@@ -2,9 +2,10 @@
  *
  * Files are replaced whole: the bytes go to a new file in the same folder, are synced, and then
  * take the old one's name, so a reader sees the old bytes or the new ones and a failure leaves the
- * old; then the folder is synced, so that a crash does not take the name back. A process killed
+ * old; then the folder is synced, so that a crash does not take the name back. The new file is never
+ * open to more users than the one it becomes, not even while it is empty. A process killed
  * before that leaves its new file behind; its name tells whose it was (sweep). Links are followed
- * first; devices and pipes are written in place. SIGPIPE is held back on the writing thread only.
+ * first; devices and pipes are written in place; private files are not synced. SIGPIPE is held back on the writing thread only.
  * Tests: tests/unit/env/test_env_real.c. */
 #include "env/env_real.h"
 
@@ -30,6 +31,7 @@ struct real_out {
     struct env_out out; /* first */
     const struct base_alloc *alloc;
     int fd;
+    bool is_private;
     bool in_place;         /* else into `temporary`, which becomes `target` */
     char target[PATH_MAX]; /* the path with its links followed */
     char temporary[PATH_MAX];
@@ -97,7 +99,8 @@ static uint32_t host_hash(void)
     char text[sizeof machine.nodename + 64] = "", space[64] = "";
     uint32_t hash = 2166136261u;
     (void)uname(&machine);
-    (void)readlink("/proc/self/ns/pid", space, sizeof space - 1);
+    if (readlink("/proc/self/ns/pid", space, sizeof space - 1) < 0)
+        space[0] = '\0';
     (void)snprintf(text, sizeof text, "%s %s", machine.nodename, space);
     for (const char *c = text; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 16777619u;
@@ -177,8 +180,9 @@ static void sweep_folder_of(shoal_env *env, const char *path)
 
 /* --- names --- */
 
-/* Creates a new file beside `path`; its name goes to `name`, which has room for PATH_MAX. */
-static int create_beside(shoal_env *env, const char *path, char *name, int *out_fd)
+/* Creates a new file beside `path`, of this mode or, by the umask, a narrower one; its name goes to
+ * `name`, which has room for PATH_MAX. */
+static int create_beside(shoal_env *env, const char *path, mode_t mode, char *name, int *out_fd)
 {
     const char *slash = strrchr(path, '/');
     int folder_length = slash == NULL ? 0 : (int)(slash - path + 1);
@@ -190,7 +194,7 @@ static int create_beside(shoal_env *env, const char *path, char *name, int *out_
                      ((struct real_env *)env)->swept.host, (unsigned long long)number++);
         if (length >= PATH_MAX)
             return ENAMETOOLONG;
-        *out_fd = env_real_open(name, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        *out_fd = env_real_open(name, O_WRONLY | O_CREAT | O_EXCL, mode);
         if (*out_fd >= 0)
             return 0;
         if (errno != EEXIST)
@@ -281,16 +285,17 @@ static int open_output(struct real_out *out)
     if (!is_new && faccessat(AT_FDCWD, out->path, W_OK, AT_EACCESS) != 0)
         return errno;
     out->in_place = false;
+    mode_t mode = out->is_private ? 0600 : is_new ? 0666 : old.st_mode & 07777;
     code = follow_links(out->path, out->target);
     if (code == 0)
-        code = create_beside(out->out.env, out->target, out->temporary, &out->fd);
-    if (code == 0 && !is_new)
-        (void)fchmod(out->fd, old.st_mode & 07777);
+        code = create_beside(out->out.env, out->target, mode & 0777, out->temporary, &out->fd);
+    if (code == 0 && !is_new && !out->is_private)
+        (void)fchmod(out->fd, mode); /* what the umask took */
     return code;
 }
 
-shoal_status env_real_out_create(shoal_env *env, const char *path, struct env_out **out_out,
-                                 shoal_err *err)
+shoal_status env_real_out_create(shoal_env *env, const char *path, bool is_private,
+                                 struct env_out **out_out, shoal_err *err)
 {
     size_t path_size = strlen(path) + 1;
     struct real_out *out = base_malloc(env->alloc, sizeof *out + path_size);
@@ -301,6 +306,7 @@ shoal_status env_real_out_create(shoal_env *env, const char *path, struct env_ou
     out->fd = -1;
     out->used = 0;
     memcpy(out->path, path, path_size);
+    out->is_private = is_private;
     int code = open_output(out);
     if (code == 0) {
         *out_out = &out->out;
@@ -309,6 +315,13 @@ shoal_status env_real_out_create(shoal_env *env, const char *path, struct env_ou
     shoal_status st = env_real_fail(err, "write", path, code);
     base_free(env->alloc, out);
     return st;
+}
+
+static void out_free(struct real_out *out)
+{
+    if (out->is_private)
+        explicit_bzero(out->held, sizeof out->held);
+    base_free(out->alloc, out);
 }
 
 static int put(struct real_out *out, const char *bytes, size_t size)
@@ -344,7 +357,8 @@ shoal_status env_real_out_commit(struct env_out *base, shoal_err *err)
 {
     struct real_out *out = (struct real_out *)base;
     int code = put_held(out);
-    if (code == 0 && !out->in_place && fsync(out->fd) != 0 && errno != EINVAL && errno != ENOTSUP)
+    bool lasts = !out->in_place && !out->is_private;
+    if (code == 0 && lasts && fsync(out->fd) != 0 && errno != EINVAL && errno != ENOTSUP)
         code = errno; /* EINVAL, ENOTSUP: a file system that cannot sync */
     if (close(out->fd) != 0 && code == 0 && errno != EINTR)
         code = errno;
@@ -352,10 +366,10 @@ shoal_status env_real_out_commit(struct env_out *base, shoal_err *err)
         code = errno;
     if (code != 0 && !out->in_place)
         (void)unlink(out->temporary);
-    if (code == 0 && !out->in_place) /* the new file stays: the old one is gone */
+    if (code == 0 && lasts) /* the new file stays: the old one is gone */
         code = sync_folder_of(out->target);
     shoal_status st = code == 0 ? SHOAL_OK : env_real_fail(err, "write", out->path, code);
-    base_free(out->alloc, out);
+    out_free(out);
     return st;
 }
 
@@ -365,5 +379,5 @@ void env_real_out_discard(struct env_out *base)
     (void)close(out->fd);
     if (!out->in_place)
         (void)unlink(out->temporary);
-    base_free(out->alloc, out);
+    out_free(out);
 }

@@ -309,9 +309,11 @@ static shoal_status append_to_output(struct sim_env *sim, const void *bytes, siz
     return st;
 }
 
-static shoal_status sim_create(shoal_env *env, const char *path, struct env_out **out_out,
-                               shoal_err *err)
+/* Nobody else is in this world: every file is private. */
+static shoal_status sim_create(shoal_env *env, const char *path, bool is_private,
+                               struct env_out **out_out, shoal_err *err)
 {
+    (void)is_private;
     if (strcmp(path, "-") != 0 && is_folder(sim_of(env), path))
         return base_err(err, SHOAL_E_FORMAT, "cannot write '%s': it is a directory", path);
     size_t path_size = strlen(path) + 1;

@@ -1,6 +1,7 @@
-/* lines.c - see lines.h. The buffer holds one longest line and one block of input; what is left of
- * a line is moved to the front before each read, so each byte is moved at most once per block. */
-#include "env/lines.h"
+/* lines.c - text files line by line; see table.h. The buffer grows with the longest line and holds a
+ * block of input besides; what is left of a line is moved to the front before each read, so each byte
+ * is moved at most once per block. */
+#include "env/table.h"
 
 #include "base/assert.h"
 #include "base/err.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 64 * 1024, BUF_SIZE = ENV_LINE_MAX + 2 + BLOCK };
+enum { BLOCK = 64 * 1024, HEAD_MIN = 4096 };
 
 static const uint64_t fnv_start = 0xcbf29ce484222325u, fnv_prime = 0x100000001b3u;
 
@@ -47,20 +48,10 @@ shoal_status env_lines_bad(const struct env_lines *lines, uint32_t column, shoal
     return SHOAL_E_FORMAT;
 }
 
-shoal_status env_lines_expected(const struct env_lines *lines, const struct env_field *field,
-                                const char *what, shoal_err *err)
-{
-    char shown[ENV_SHOWN_MAX];
-
-    if (field->length == 0)
-        return env_lines_bad(lines, field->column, err, "expected %s, found nothing", what);
-    return env_lines_bad(lines, field->column, err, "expected %s, found '%s'", what,
-                         env_lines_show(field->text, field->length, shown));
-}
-
 /* Reads one more block behind the unread bytes. */
 static shoal_status fill(struct env_lines *lines, shoal_err *err)
 {
+    void *buf = lines->buf;
     size_t got = 0;
 
     if (lines->start > 0) {
@@ -68,9 +59,11 @@ static shoal_status fill(struct env_lines *lines, shoal_err *err)
         lines->end -= lines->start;
         lines->start = 0;
     }
-    shoal_assert(lines->end < BUF_SIZE);
+    if (base_reserve(lines->alloc, &buf, &lines->cap, lines->end + BLOCK, 1) != 0)
+        return base_err_nomem(err, "reading a file");
+    lines->buf = buf;
     shoal_status st =
-        env_read(lines->file, lines->buf + lines->end, BUF_SIZE - lines->end, &got, err);
+        env_read(lines->file, lines->buf + lines->end, lines->cap - lines->end, &got, err);
     if (st != SHOAL_OK)
         return st;
     for (size_t i = 0; i < got; i++)
@@ -90,10 +83,7 @@ shoal_status env_lines_open(shoal_env *env, const char *what, const char *path,
 {
     *lines =
         (struct env_lines){.alloc = env_alloc(env), .what = what, .path = path, .hash = fnv_start};
-    lines->buf = base_malloc(lines->alloc, BUF_SIZE);
-    if (lines->buf == NULL)
-        return base_err_nomem(err, "reading a file");
-    shoal_status st = env_open(env, path, &lines->file, err);
+    shoal_status st = env_open_text(env, path, &lines->file, err);
     /* The first bytes tell a mark or a compressed file; a pipe may give them one by one. */
     while (st == SHOAL_OK && !lines->eof && lines->end < 6)
         st = fill(lines, err);
@@ -177,34 +167,18 @@ shoal_status env_lines_next(struct env_lines *lines, char **out_text, size_t *ou
     return SHOAL_OK;
 }
 
-shoal_status env_lines_peek(struct env_lines *lines, const char **out_text, size_t *out_length,
-                            shoal_err *err)
-{
-    for (;;) {
-        char *text;
-        size_t length = 0;
-        uint64_t line = lines->line;
-        shoal_status st = env_lines_next(lines, &text, &length, err);
-        if (st != SHOAL_OK)
-            return st;
-        if (length == 0)
-            continue; /* blank lines at the top stay read: every format skips them */
-        lines->start = (size_t)(text - lines->buf);
-        lines->line = line;
-        *out_text = text;
-        *out_length = length;
-        return SHOAL_OK;
-    }
-}
-
 shoal_status env_lines_head(struct env_lines *lines, const char **out_bytes, size_t *out_size,
                             shoal_err *err)
 {
-    while (!lines->eof && lines->end - lines->start < ENV_HEAD_MIN) {
+    while (!lines->eof && lines->end - lines->start < HEAD_MIN) {
         shoal_status st = fill(lines, err);
         if (st != SHOAL_OK)
             return st;
     }
+    for (; lines->start < lines->end && strchr(" \r\n", lines->buf[lines->start]) != NULL &&
+           lines->buf[lines->start] != '\0';
+         lines->start++)
+        lines->line += lines->buf[lines->start] == '\n';
     *out_bytes = lines->buf + lines->start;
     *out_size = lines->end - lines->start;
     return SHOAL_OK;
@@ -224,78 +198,4 @@ shoal_status env_lines_block(struct env_lines *lines, const char **out_bytes, si
     *out_size = lines->end - lines->start;
     lines->start = lines->end;
     return SHOAL_OK;
-}
-
-/* A quoted field from the opening quote at text[at]: unescapes in place, returns where the closing
- * quote was, or `length` when it is missing. */
-static size_t unquote(char *text, size_t length, size_t at, struct env_field *field)
-{
-    size_t to = at;
-
-    field->text = text + at;
-    for (size_t i = at + 1; i < length; i++) {
-        if (text[i] == '"') {
-            if (i + 1 >= length || text[i + 1] != '"') {
-                field->length = to - at;
-                return i;
-            }
-            i++;
-        }
-        text[to++] = text[i];
-    }
-    return length;
-}
-
-shoal_status env_lines_split(const struct env_lines *lines, char *text, size_t length,
-                             char separator, struct env_field *fields, size_t *out_count,
-                             shoal_err *err)
-{
-    size_t count = 0, at = 0;
-
-    for (;;) {
-        if (count == ENV_FIELDS_MAX)
-            return env_lines_bad(lines, (uint32_t)count + 1, err, "expected at most %d fields",
-                                 ENV_FIELDS_MAX);
-        struct env_field *field = &fields[count++];
-        field->column = (uint32_t)count;
-        size_t stop;
-        if (separator == ',' && at < length && text[at] == '"') {
-            stop = unquote(text, length, at, field);
-            if (stop == length)
-                return env_lines_bad(lines, field->column, err,
-                                     "expected a closing quote in the same line");
-            stop++;
-            if (stop < length && text[stop] != separator)
-                return env_lines_bad(lines, field->column, err,
-                                     "expected a comma after the closing quote");
-        } else {
-            char *hit = at < length ? memchr(text + at, separator, length - at) : NULL;
-            stop = hit != NULL ? (size_t)(hit - text) : length;
-            field->text = text + at;
-            field->length = stop - at;
-        }
-        for (size_t i = 0; i < field->length; i++)
-            if ((unsigned char)field->text[i] < 0x20 || field->text[i] == 0x7f)
-                return env_lines_bad(lines, field->column, err,
-                                     "expected text, found a control character");
-        if (stop >= length)
-            break;
-        at = stop + 1;
-    }
-    *out_count = count;
-    return SHOAL_OK;
-}
-
-shoal_status env_lines_fields(struct env_lines *lines, char separator, char comment,
-                              struct env_field *fields, size_t *out_count, shoal_err *err)
-{
-    char *text = NULL;
-    size_t length = 0;
-
-    do {
-        shoal_status st = env_lines_next(lines, &text, &length, err);
-        if (st != SHOAL_OK)
-            return st;
-    } while (length == 0 || (comment != 0 && text[0] == comment));
-    return env_lines_split(lines, text, length, separator, fields, out_count, err);
 }

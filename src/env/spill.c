@@ -144,8 +144,10 @@ static void *block_resize(struct env_spill *spill, struct block *block, size_t s
     void *base = mremap(block->base, block->size, size, MREMAP_MAYMOVE);
     if (base == MAP_FAILED)
         return NULL;
-    if (size < block->size)
-        (void)ftruncate(block->fd, (off_t)size); /* the rest of the file is of no use */
+    if (size < block->size) {
+        int cut = ftruncate(block->fd, (off_t)size);
+        (void)cut; /* where it fails, the rest of the file stays and is of no use */
+    }
     block->base = base;
     block->size = size;
     return base;

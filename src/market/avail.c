@@ -204,6 +204,7 @@ shoal_status market_avail_level(struct market_avail *avail, double at_s, uint32_
 void market_avail_finish(struct market_avail *avail, const struct market_traces *traces)
 {
     if (traces != NULL) {
+        memcpy(avail->facts.ignored, traces->ignored, sizeof avail->facts.ignored);
         avail->facts.files = traces->files;
         avail->facts.skipped = traces->skipped;
         avail->facts.traces = traces->trace_count;

@@ -59,9 +59,10 @@ double market_avail_from_s(const struct market_avail *avail);
 
 /* What was read, for the command to tell. */
 struct market_avail_facts {
-    size_t files, skipped; /* read; in folders and no traces */
-    size_t traces, unused; /* traces in them; those that no offer is like (load) */
-    size_t covered;        /* spot offers that can be had at some time */
+    char ignored[ENV_IGNORED_MAX]; /* columns that were not known; "": none */
+    size_t files, skipped;         /* read; in folders and no traces */
+    size_t traces, unused;         /* traces in them; those that no offer is like (load) */
+    size_t covered;                /* spot offers that can be had at some time */
 };
 void market_avail_facts_get(const struct market_avail *avail, struct market_avail_facts *out);
 

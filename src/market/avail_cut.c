@@ -54,12 +54,12 @@ static shoal_status number_groups(const struct market_traces *traces, struct gro
 {
     for (size_t k = 0; k < traces->trace_count; k++) {
         const struct market_trace *t = &traces->traces[k];
-        struct market_text region = market_region_of(market_text_of(t->zone));
+        struct env_cell region = market_region_of(env_cell_of(t->zone));
         struct base_map_entry *entry = NULL;
         base_buf_clear(key);
         base_buf_append(key, t->folder, strlen(t->folder) + 1);
         base_buf_append(key, t->kind, strlen(t->kind) + 1);
-        base_buf_append(key, region.bytes, region.size);
+        base_buf_append(key, region.text, region.length);
         if (base_buf_status(key) != SHOAL_OK)
             return SHOAL_E_NOMEM;
         shoal_status st = base_map_add(index, key->data, key->size, index->count, &entry);

@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "market/folder.h"
+#include "env/folder.h"
 #include "market/json.h"
 #include "market/reader.h"
 #include <math.h>
@@ -28,7 +28,7 @@ struct row {
 struct loading {
     shoal_env *env;
     struct market_traces *traces;
-    struct market_read rd; /* for its helpers: lines and fields only */
+    struct env_table in;
     struct row *rows;
     size_t row_count, row_cap;
 };
@@ -40,13 +40,13 @@ static shoal_status no_memory(shoal_err *err)
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-static char *keep(struct market_traces *traces, struct market_text text)
+static char *keep(struct market_traces *traces, struct env_cell text)
 {
-    return base_arena_strndup(&traces->arena, text.bytes, text.size);
+    return base_arena_strndup(&traces->arena, text.text, text.length);
 }
 
 /* Small letters, and "v100:1" as "v100_1". */
-static char *keep_kind(struct market_traces *traces, struct market_text text)
+static char *keep_kind(struct market_traces *traces, struct env_cell text)
 {
     char *kind = keep(traces, text);
 
@@ -59,16 +59,14 @@ static char *keep_kind(struct market_traces *traces, struct market_text text)
     return kind;
 }
 
-static shoal_status add_trace(struct loading *ld, struct market_text folder,
-                              struct market_text zone, struct market_text kind,
-                              struct market_trace **out, shoal_err *err)
+static shoal_status add_trace(struct loading *ld, struct env_cell folder, struct env_cell zone,
+                              struct env_cell kind, struct market_trace **out, shoal_err *err)
 {
     struct market_traces *t = ld->traces;
     void *traces = t->traces;
 
     if (t->trace_count == MARKET_TRACES_MAX)
-        return env_lines_bad(&ld->rd.lines, 0, err, "expected at most %d traces",
-                             MARKET_TRACES_MAX);
+        return env_lines_bad(&ld->in.in, 0, err, "expected at most %d traces", MARKET_TRACES_MAX);
     if (base_reserve(t->alloc, &traces, &t->trace_cap, t->trace_count + 1, sizeof *t->traces) != 0)
         return no_memory(err);
     t->traces = traces;
@@ -104,7 +102,7 @@ static shoal_status add_level(struct loading *ld, double at_s, uint32_t count, s
 /* "a/b/us-west-2a_v100_1.json": folder "a/b", zone "us-west-2a", kind "v100_1". */
 static shoal_status begin_ticks(struct loading *ld, struct market_trace **out, shoal_err *err)
 {
-    const char *path = ld->rd.path, *slash = strrchr(path, '/');
+    const char *path = ld->in.in.path, *slash = strrchr(path, '/');
     const char *stem = slash != NULL ? slash + 1 : path;
     size_t size = strlen(stem);
 
@@ -112,9 +110,9 @@ static shoal_status begin_ticks(struct loading *ld, struct market_trace **out, s
         size -= 5;
     const char *mark = memchr(stem, '_', size);
     size_t zone = mark != NULL ? (size_t)(mark - stem) : size;
-    struct market_text folder = {path, slash != NULL ? (size_t)(slash - path) : 0};
-    struct market_text kind = {stem + zone + (mark != NULL), size - zone - (mark != NULL)};
-    return add_trace(ld, folder, (struct market_text){stem, zone}, kind, out, err);
+    struct env_cell folder = {path, slash != NULL ? (size_t)(slash - path) : 0, 0};
+    struct env_cell kind = {stem + zone + (mark != NULL), size - zone - (mark != NULL), 0};
+    return add_trace(ld, folder, (struct env_cell){stem, zone, 0}, kind, out, err);
 }
 
 static shoal_status tick_count(struct loading *ld, const struct market_json *json,
@@ -129,7 +127,7 @@ static shoal_status tick_count(struct loading *ld, const struct market_json *jso
         *out = (uint32_t)value;
         return SHOAL_OK;
     }
-    return env_lines_bad(&ld->rd.lines, 0, err,
+    return env_lines_bad(&ld->in.in, 0, err,
                          "expected \"data\" of whole numbers from 0 to 1e9, found '%s'",
                          token >= MARKET_JSON_STRING ? env_lines_show(json->text, json->size, shown)
                                                      : "a list or an object");
@@ -145,7 +143,7 @@ static shoal_status read_ticks(struct loading *ld, struct market_json *json, siz
     size_t ticks = 0;
 
     if (st == SHOAL_OK && token != MARKET_JSON_ARRAY)
-        return env_lines_bad(&ld->rd.lines, 0, err, "expected a list as \"data\"");
+        return env_lines_bad(&ld->in.in, 0, err, "expected a list as \"data\"");
     while (st == SHOAL_OK) {
         st = market_json_next(json, &token, err);
         if (st != SHOAL_OK || token == MARKET_JSON_ARRAY_END)
@@ -155,8 +153,7 @@ static shoal_status read_ticks(struct loading *ld, struct market_json *json, siz
             st = add_level(ld, (double)ticks, count, err);
         last = count;
         if (++ticks > MARKET_TICKS_MAX)
-            return env_lines_bad(&ld->rd.lines, 0, err, "expected at most %d ticks",
-                                 MARKET_TICKS_MAX);
+            return env_lines_bad(&ld->in.in, 0, err, "expected at most %d ticks", MARKET_TICKS_MAX);
     }
     *out_count = ticks;
     return st;
@@ -181,8 +178,7 @@ static shoal_status read_metadata(struct loading *ld, struct market_json *json, 
             if (token != MARKET_JSON_NUMBER || json->cut ||
                 !base_parse_f64(json->text, json->size, out_gap_s) || !(*out_gap_s >= 1) ||
                 *out_gap_s > 1e7)
-                return env_lines_bad(&ld->rd.lines, 0, err,
-                                     "expected \"gap_seconds\" from 1 to 1e7");
+                return env_lines_bad(&ld->in.in, 0, err, "expected \"gap_seconds\" from 1 to 1e7");
         } else if (st == SHOAL_OK) {
             st = market_json_skip(json, token, err);
         }
@@ -198,7 +194,7 @@ static shoal_status read_members(struct loading *ld, struct market_json *json, d
     shoal_status st = market_json_next(json, &token, err);
 
     if (st == SHOAL_OK && token != MARKET_JSON_OBJECT)
-        return env_lines_bad(&ld->rd.lines, 0, err, "expected {\"metadata\": .., \"data\": [..]}");
+        return env_lines_bad(&ld->in.in, 0, err, "expected {\"metadata\": .., \"data\": [..]}");
     while (st == SHOAL_OK) {
         st = market_json_next(json, &token, err);
         if (st != SHOAL_OK || token == MARKET_JSON_OBJECT_END)
@@ -212,7 +208,7 @@ static shoal_status read_members(struct loading *ld, struct market_json *json, d
         }
     }
     if (st == SHOAL_OK && (st = market_json_next(json, &token, err)) == SHOAL_OK)
-        return env_lines_bad(&ld->rd.lines, 0, err, "expected nothing after the last '}'");
+        return env_lines_bad(&ld->in.in, 0, err, "expected nothing after the last '}'");
     return st == SHOAL_END ? SHOAL_OK : st;
 }
 
@@ -227,12 +223,12 @@ static shoal_status read_json(struct loading *ld, shoal_err *err)
 
     if (st != SHOAL_OK)
         return st;
-    market_json_init(&json, &ld->rd.lines);
+    market_json_init(&json, &ld->in.in);
     st = read_members(ld, &json, &gap_s, &ticks, err);
     if (st != SHOAL_OK)
         return st;
     if (gap_s == 0 || ticks == 0)
-        return env_lines_bad(&ld->rd.lines, 0, err, "expected \"gap_seconds\" and some \"data\"");
+        return env_lines_bad(&ld->in.in, 0, err, "expected \"gap_seconds\" and some \"data\"");
     shoal_assert(trace != NULL);
     trace->ticks = true;
     trace->gap_s = gap_s;
@@ -245,79 +241,66 @@ static shoal_status read_json(struct loading *ld, shoal_err *err)
 
 /* --- CSV ------------------------------------------------------------------------------------- */
 
-static shoal_status find_trace(struct loading *ld, struct market_text zone, struct market_text kind,
-                               uint32_t *out, shoal_err *err)
+static uint32_t find_trace(struct loading *ld, struct env_cell zone, struct env_cell kind)
 {
     struct market_traces *t = ld->traces;
-    struct market_text none = {"", 0};
+    struct env_cell none = {"", 0, 0};
     struct base_map_entry *entry = NULL;
     struct market_trace *trace = NULL;
     char key[2 * MARKET_NAME_MAX + 1];
 
-    if (zone.size == 0 || zone.size > MARKET_NAME_MAX)
-        return market_read_expected(&ld->rd, 0, zone, "a zone of 1 to 127 bytes", err);
-    if (kind.size == 0 || kind.size > MARKET_NAME_MAX)
-        return market_read_expected(&ld->rd, 0, kind, "a kind of 1 to 127 bytes", err);
-    memcpy(key, zone.bytes, zone.size);
-    key[zone.size] = '\0';
-    for (size_t i = 0; i < kind.size; i++) {
-        char c = kind.bytes[i];
-        key[zone.size + 1 + i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c == ':' ? '_' : c;
+    zone.column = kind.column = 0;
+    if (zone.length == 0 || zone.length > MARKET_NAME_MAX)
+        env_table_expected(&ld->in, zone, "a zone of 1 to 127 bytes");
+    if (kind.length == 0 || kind.length > MARKET_NAME_MAX)
+        env_table_expected(&ld->in, kind, "a kind of 1 to 127 bytes");
+    if (ld->in.status != SHOAL_OK)
+        return 0;
+    memcpy(key, zone.text, zone.length);
+    key[zone.length] = '\0';
+    for (size_t i = 0; i < kind.length; i++) {
+        char c = kind.text[i];
+        key[zone.length + 1 + i] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c == ':' ? '_' : c;
     }
-    shoal_status st = base_map_add(&t->csv, key, zone.size + 1 + kind.size, t->trace_count, &entry);
-    if (st != SHOAL_OK && st != SHOAL_E_EXISTS)
-        return no_memory(err);
-    *out = (uint32_t)entry->value;
-    return st == SHOAL_OK ? add_trace(ld, none, zone, kind, &trace, err) : SHOAL_OK;
+    shoal_status st =
+        base_map_add(&t->csv, key, zone.length + 1 + kind.length, t->trace_count, &entry);
+    if (st == SHOAL_OK)
+        ld->in.status = add_trace(ld, none, zone, kind, &trace, ld->in.err);
+    else if (st != SHOAL_E_EXISTS)
+        env_table_nomem(&ld->in, "loading availability");
+    return entry != NULL ? (uint32_t)entry->value : 0;
 }
 
-static shoal_status read_row(struct loading *ld, const struct env_column *columns, shoal_err *err)
+static void read_row(struct loading *ld)
 {
-    struct market_read *rd = &ld->rd;
-    struct market_text number = market_read_text(rd, columns[COUNT].at);
+    struct env_table *t = &ld->in;
     struct row row = {.order = ld->row_count};
-    uint64_t count = 0;
     void *rows = ld->rows;
-    shoal_status st = market_read_time(rd, (uint32_t)columns[TIME].at + 1,
-                                       market_read_text(rd, columns[TIME].at), &row.at_s, err);
 
-    if (st != SHOAL_OK)
-        return st;
-    if (!base_parse_u64(number.bytes, number.size, &count) || count > 1000000000)
-        return market_read_expected(rd, (uint32_t)columns[COUNT].at + 1, number,
-                                    "a count, a whole number from 0 to 1e9", err);
-    row.count = (uint32_t)count;
-    st = find_trace(ld, market_read_text(rd, columns[ZONE].at),
-                    market_read_text(rd, columns[KIND].at), &row.trace, err);
-    if (st != SHOAL_OK)
-        return st;
+    row.at_s = market_read_time(t, env_table_cell(t, TIME));
+    row.count = (uint32_t)env_table_whole(t, env_table_cell(t, COUNT), 0, 1000000000, "a count");
+    row.trace = find_trace(ld, env_table_cell(t, ZONE), env_table_cell(t, KIND));
     if (ld->row_count == MARKET_TICKS_MAX)
-        return env_lines_bad(&rd->lines, 0, err, "expected at most %d lines", MARKET_TICKS_MAX);
-    if (base_reserve(ld->traces->alloc, &rows, &ld->row_cap, ld->row_count + 1, sizeof *ld->rows) !=
-        0)
-        return no_memory(err);
+        env_table_bad(t, 0, "expected at most %d lines", MARKET_TICKS_MAX);
+    if (t->status == SHOAL_OK && base_reserve(ld->traces->alloc, &rows, &ld->row_cap,
+                                              ld->row_count + 1, sizeof *ld->rows) != 0)
+        env_table_nomem(t, "loading availability");
+    if (t->status != SHOAL_OK)
+        return;
     ld->rows = rows;
     ld->rows[ld->row_count++] = row;
-    return SHOAL_OK;
 }
 
-static shoal_status read_csv(struct loading *ld, shoal_err *err)
+static void read_csv(struct loading *ld)
 {
-    struct market_read *rd = &ld->rd;
-    struct env_column columns[COLUMNS] = {[TIME] = {"time", true, -1},
-                                          [ZONE] = {"zone", true, -1},
-                                          [KIND] = {"kind", true, -1},
-                                          [COUNT] = {"count", true, -1}};
-    shoal_status st = market_read_magic(rd, MAGIC, err);
+    static const struct env_column columns[COLUMNS] = {[TIME] = {"time", true},
+                                                       [ZONE] = {"zone", true},
+                                                       [KIND] = {"kind", true},
+                                                       [COUNT] = {"count", true}};
 
-    if (st == SHOAL_OK)
-        st = market_read_next(rd, ',', err);
-    if (st == SHOAL_OK)
-        st = market_read_header(rd, columns, COLUMNS, true, err);
-    size_t width = rd->field_count;
-    while (st == SHOAL_OK && (st = market_read_row(rd, width, err)) == SHOAL_OK)
-        st = read_row(ld, columns, err);
-    return st == SHOAL_END ? SHOAL_OK : st;
+    env_table_header(&ld->in, MAGIC, columns, COLUMNS, false);
+    while (env_table_next(&ld->in))
+        read_row(ld);
 }
 
 static int by_trace(const void *pa, const void *pb)
@@ -359,50 +342,38 @@ static shoal_status settle_rows(struct loading *ld, shoal_err *err)
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-static bool is_csv(const char *head, size_t size)
-{
-    size_t length = market_text_line(head, size).size;
-
-    return market_text_starts(head, size, MAGIC) ||
-           (memmem(head, length, "zone", 4) != NULL && memmem(head, length, "kind", 4) != NULL &&
-            memmem(head, length, "count", 5) != NULL);
-}
-
 static shoal_status load_file(void *ctx, const char *path, bool inside, shoal_err *err)
 {
     struct loading *ld = ctx;
-    const char *head;
-    size_t size;
-    shoal_status st = env_lines_open(ld->env, "availability", path, &ld->rd.lines, err);
+    struct env_table *t = &ld->in;
+    const char *head = NULL;
+    size_t size = 0;
 
-    if (st != SHOAL_OK)
-        return st;
-    ld->rd.path = path;
-    st = env_lines_head(&ld->rd.lines, &head, &size, err);
-    if (st == SHOAL_OK) {
-        bool packed = ld->rd.lines.packed != NULL;
-        while (size > 0 && (*head == ' ' || *head == '\n' || *head == '\r')) {
-            head++;
-            size--;
-        }
+    if (env_table_open(ld->env, "availability", path, t, err) != SHOAL_OK)
+        return t->status;
+    t->status = env_lines_head(&t->in, &head, &size, err);
+    if (t->status == SHOAL_OK) {
+        bool packed = t->in.packed != NULL; /* its first line says what it is */
         bool json = !packed && size > 0 && *head == '{' &&
                     memmem(head, size, "\"gap_seconds\"", 13) != NULL;
-        bool csv = packed ? !inside : !json && is_csv(head, size);
+        bool csv = packed ? !inside
+                          : market_starts(head, size, MAGIC) ||
+                                env_table_has(head, size, "zone,kind,count");
         ld->traces->files += json || csv;
         if (json)
-            st = read_json(ld, err);
-        else if (csv) /* of a packed one the first line says what it is */
-            st = read_csv(ld, err);
+            t->status = read_json(ld, err);
+        else if (csv)
+            read_csv(ld);
         else if (!inside)
-            st = base_err(err, SHOAL_E_FORMAT,
-                          "cannot read availability '%s': expected '" MAGIC
-                          " v1', or JSON with \"gap_seconds\" near its beginning",
-                          path);
+            t->status = base_err(err, SHOAL_E_FORMAT,
+                                 "cannot read availability '%s': expected '" MAGIC
+                                 " v1', or JSON with \"gap_seconds\" near its beginning",
+                                 path);
         else
             ld->traces->skipped++;
     }
-    env_lines_close(&ld->rd.lines);
-    return st;
+    env_table_note(t, ld->traces->ignored);
+    return env_table_close(t);
 }
 
 void market_traces_fini(struct market_traces *traces)
@@ -427,7 +398,7 @@ shoal_status market_traces_load(shoal_env *env, const char *path, struct market_
         return no_memory(err);
     ld->env = env;
     ld->traces = out;
-    shoal_status st = market_folder_each(env, path, load_file, ld, err);
+    shoal_status st = env_folder_each(env, path, load_file, ld, err);
     if (st == SHOAL_OK)
         st = settle_rows(ld, err);
     if (st == SHOAL_OK && out->trace_count == 0)

@@ -6,7 +6,7 @@
 #define MARKET_AVAIL_TRACE_H
 
 #include "base/map.h"
-#include "env/env.h"
+#include "env/table.h"
 #include <stdbool.h>
 
 enum { MARKET_TICKS_MAX = 100000000, MARKET_TRACES_MAX = 200000 };
@@ -34,6 +34,7 @@ struct market_traces {
     struct market_level *levels;
     size_t level_count, level_cap;
     size_t files, skipped;
+    char ignored[ENV_IGNORED_MAX]; /* columns that were not known; "": none */
 };
 
 /* Reads a file, or everything in a folder that is a trace. On failure *out is closed. */

@@ -56,10 +56,10 @@ void market_draft_file_end(struct market_draft *draft)
     }
 }
 
-const char *market_draft_name(struct market_draft *draft, struct market_text name)
+const char *market_draft_name(struct market_draft *draft, const char *name, size_t size)
 {
     struct base_map_entry *entry = NULL;
-    shoal_status st = base_map_add(&draft->names, name.bytes, name.size, 0, &entry);
+    shoal_status st = base_map_add(&draft->names, name, size, 0, &entry);
 
     return st == SHOAL_OK || st == SHOAL_E_EXISTS ? entry->key : NULL;
 }

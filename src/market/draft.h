@@ -10,11 +10,6 @@
 #include "market/prices.h"
 #include <stdbool.h>
 
-struct market_text { /* a piece of a line */
-    const char *bytes;
-    size_t size;
-};
-
 /* What an offer is. Pointers from market_draft_name. */
 struct market_draft_key {
     const char *cloud, *region, *zone, *kind;
@@ -63,7 +58,7 @@ void market_draft_file(struct market_draft *draft, bool newest_first);
 void market_draft_file_end(struct market_draft *draft);
 
 /* The one copy of a name, NULL when memory is short. */
-const char *market_draft_name(struct market_draft *draft, struct market_text name);
+const char *market_draft_name(struct market_draft *draft, const char *name, size_t size);
 /* The offer of the key, made when new. SHOAL_E_LIMIT, SHOAL_E_NOMEM. */
 SHOAL_MUST_USE shoal_status market_draft_offer(struct market_draft *draft,
                                                const struct market_draft_key *key,

@@ -4,7 +4,6 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "market/columns.h"
 #include "market/prices.h"
 #include "market/when.h"
 #include <math.h>
@@ -24,15 +23,15 @@ enum {
 };
 
 static const struct env_column columns[COLUMN_COUNT] = {
-    [COLUMN_JOB] = {"job", true, -1},
-    [COLUMN_WORK] = {"work", true, -1},
-    [COLUMN_START] = {"start", false, -1},
-    [COLUMN_DEADLINE] = {"deadline", false, -1},
-    [COLUMN_BUDGET] = {"budget", false, -1},
-    [COLUMN_INSTANCES] = {"instances", false, -1},
-    [COLUMN_MODEL] = {"model", false, -1},
-    [COLUMN_SPEEDS] = {"speeds", false, -1},
-    [COLUMN_CHECKPOINT] = {"checkpoint", false, -1},
+    [COLUMN_JOB] = {"job", true},
+    [COLUMN_WORK] = {"work", true},
+    [COLUMN_START] = {"start", false},
+    [COLUMN_DEADLINE] = {"deadline", false},
+    [COLUMN_BUDGET] = {"budget", false},
+    [COLUMN_INSTANCES] = {"instances", false},
+    [COLUMN_MODEL] = {"model", false},
+    [COLUMN_SPEEDS] = {"speeds", false},
+    [COLUMN_CHECKPOINT] = {"checkpoint", false},
 };
 
 bool market_work_parse(const char *text, struct market_work *out)
@@ -75,117 +74,98 @@ bool market_time_parse(const char *text, struct market_time *out)
 
 struct reading {
     struct market_jobs_file *file;
-    struct market_csv csv;
+    struct env_table table;
     struct base_map names;
 };
 
-/* The text of a column, kept by the file; NULL in *out: the file says nothing. */
-static shoal_status keep(struct reading *rd, size_t column, const struct env_field **out_field,
-                         const char **out, shoal_err *err)
+static struct env_cell cell(const struct reading *rd, size_t column)
 {
-    const struct env_field *field = market_csv_get(&rd->csv, column);
-
-    *out_field = field;
-    *out = NULL;
-    if (field == NULL || field->length == 0)
-        return SHOAL_OK;
-    *out = base_arena_strndup(&rd->file->arena, field->text, field->length);
-    return *out != NULL ? SHOAL_OK : base_err_nomem(err, "reading a fleet");
+    return env_table_cell(&rd->table, column);
 }
 
-static shoal_status read_name(struct reading *rd, struct market_jobs_row *row, shoal_err *err)
+/* The text of a column, kept by the file; NULL: the file says nothing. */
+static const char *keep(struct reading *rd, size_t column)
 {
-    const struct env_field *field;
+    struct env_cell c = cell(rd, column);
+    const char *kept = NULL;
+
+    if (c.length == 0)
+        return NULL;
+    kept = base_arena_strndup(&rd->file->arena, c.text, c.length);
+    if (kept == NULL)
+        env_table_nomem(&rd->table, "reading a fleet");
+    return kept;
+}
+
+static const char *read_name(struct reading *rd)
+{
+    struct env_cell c = cell(rd, COLUMN_JOB);
     struct base_map_entry *old = NULL;
-    shoal_status st = keep(rd, COLUMN_JOB, &field, &row->name, err);
+    const char *name = keep(rd, COLUMN_JOB);
 
-    if (st != SHOAL_OK)
-        return st;
-    if (row->name == NULL || field->length > MARKET_NAME_MAX)
-        return market_csv_expected(&rd->csv, field, "the name of a job", err);
-    st = base_map_add(&rd->names, field->text, field->length, rd->csv.lines.line, &old);
+    if (c.length == 0 || c.length > MARKET_NAME_MAX)
+        env_table_expected(&rd->table, c, "the name of a job");
+    if (rd->table.status != SHOAL_OK)
+        return NULL;
+    shoal_status st = base_map_add(&rd->names, c.text, c.length, rd->table.in.line, &old);
     if (st == SHOAL_E_EXISTS)
-        return env_lines_bad(&rd->csv.lines, field->column, err,
-                             "job '%s' is there already, in line %llu", row->name,
-                             (unsigned long long)old->value);
-    return st == SHOAL_OK ? st : base_err_nomem(err, "reading a fleet");
+        env_table_bad(&rd->table, c.column, "job '%s' is there already, in line %llu", name,
+                      (unsigned long long)old->value);
+    else if (st != SHOAL_OK)
+        env_table_nomem(&rd->table, "reading a fleet");
+    return name;
 }
 
-static shoal_status read_when(struct reading *rd, size_t column, struct market_time *out,
-                              shoal_err *err)
+static struct market_time read_when(struct reading *rd, size_t column)
 {
-    const struct env_field *field;
-    const char *text;
-    shoal_status st = keep(rd, column, &field, &text, err);
+    struct market_time out = {(double)NAN, (double)NAN};
+    const char *text = keep(rd, column);
 
-    *out = (struct market_time){(double)NAN, (double)NAN};
-    if (st == SHOAL_OK && text != NULL && !market_time_parse(text, out))
-        return market_csv_expected(&rd->csv, field,
-                                   "a date such as 2025-03-01 12:00, or a time such as 36h", err);
-    return st;
+    if (text != NULL && !market_time_parse(text, &out))
+        env_table_expected(&rd->table, cell(rd, column),
+                           "a date such as 2025-03-01 12:00, or a time such as 36h");
+    return out;
 }
 
-static shoal_status read_numbers(struct reading *rd, struct market_jobs_row *row, shoal_err *err)
+static void read_numbers(struct reading *rd, struct market_jobs_row *row)
 {
-    const struct env_field *field;
-    const char *text;
-    uint64_t number = 0;
-    shoal_status st = keep(rd, COLUMN_BUDGET, &field, &text, err);
+    struct env_table *t = &rd->table;
+    struct env_cell budget = cell(rd, COLUMN_BUDGET), instances = cell(rd, COLUMN_INSTANCES);
+    const char *size = keep(rd, COLUMN_CHECKPOINT);
+    uint64_t bytes = 0;
 
     row->budget_usd = INFINITY;
-    if (st == SHOAL_OK && text != NULL &&
-        (!base_parse_f64(text, strlen(text), &row->budget_usd) || !(row->budget_usd > 0)))
-        return market_csv_expected(&rd->csv, field, "US dollars above 0", err);
-    if (st == SHOAL_OK)
-        st = keep(rd, COLUMN_INSTANCES, &field, &text, err);
-    if (st == SHOAL_OK && text != NULL &&
-        (!base_parse_u64(text, strlen(text), &number) || number == 0 ||
-         number > MARKET_INSTANCES_MAX))
-        return market_csv_expected(&rd->csv, field, "a number of instances, 1 or more", err);
-    row->instances = (uint32_t)number;
+    if (budget.length > 0)
+        row->budget_usd = env_table_positive(t, budget, INFINITY, "US dollars");
+    if (instances.length > 0)
+        row->instances = (uint32_t)env_table_whole(t, instances, 1, MARKET_INSTANCES_MAX,
+                                                   "a number of instances");
     row->checkpoint_gb = NAN;
-    if (st == SHOAL_OK)
-        st = keep(rd, COLUMN_CHECKPOINT, &field, &text, err);
-    if (st == SHOAL_OK && text != NULL) {
-        if (!base_parse_size(text, &number))
-            return market_csv_expected(&rd->csv, field, "a size such as 4G", err);
-        row->checkpoint_gb = (double)number / 1e9;
-    }
-    return st;
+    if (size != NULL && !base_parse_size(size, &bytes))
+        env_table_expected(t, cell(rd, COLUMN_CHECKPOINT), "a size such as 4G");
+    else if (size != NULL)
+        row->checkpoint_gb = (double)bytes / 1e9;
 }
 
-static shoal_status read_row(struct reading *rd, shoal_err *err)
+static void read_row(struct reading *rd)
 {
     struct market_jobs_file *file = rd->file;
-    struct market_jobs_row row = {.line = rd->csv.lines.line};
-    const struct env_field *field;
-    const char *text = NULL;
+    struct market_jobs_row row = {.line = rd->table.in.line, .name = read_name(rd)};
+    const char *work = keep(rd, COLUMN_WORK);
 
-    if (file->count == MARKET_JOBS_MAX)
-        return base_err(err, SHOAL_E_LIMIT, "a fleet has at most %d jobs", MARKET_JOBS_MAX);
-    shoal_status st = read_name(rd, &row, err);
-    if (st == SHOAL_OK)
-        st = keep(rd, COLUMN_WORK, &field, &text, err);
-    if (st == SHOAL_OK && (text == NULL || !market_work_parse(text, &row.work)))
-        return market_csv_expected(&rd->csv, field,
-                                   "work: steps, or a time such as 48h or 48h@p3.2xlarge", err);
-    if (st == SHOAL_OK)
-        st = read_when(rd, COLUMN_START, &row.start, err);
-    if (st == SHOAL_OK)
-        st = read_when(rd, COLUMN_DEADLINE, &row.deadline, err);
-    if (st == SHOAL_OK)
-        st = read_numbers(rd, &row, err);
-    if (st == SHOAL_OK)
-        st = keep(rd, COLUMN_MODEL, &field, &row.model, err);
-    if (st == SHOAL_OK)
-        st = keep(rd, COLUMN_SPEEDS, &field, &row.speeds, err);
-    if (st != SHOAL_OK)
-        return st;
-    if (base_reserve(file->alloc, (void **)&file->rows, &file->cap, file->count + 1,
-                     sizeof *file->rows) != 0)
-        return base_err_nomem(err, "reading a fleet");
-    file->rows[file->count++] = row;
-    return SHOAL_OK;
+    if (work == NULL || !market_work_parse(work, &row.work))
+        env_table_expected(&rd->table, cell(rd, COLUMN_WORK),
+                           "work: steps, or a time such as 48h or 48h@p3.2xlarge");
+    row.start = read_when(rd, COLUMN_START);
+    row.deadline = read_when(rd, COLUMN_DEADLINE);
+    read_numbers(rd, &row);
+    row.model = keep(rd, COLUMN_MODEL);
+    row.speeds = keep(rd, COLUMN_SPEEDS);
+    if (rd->table.status == SHOAL_OK && base_reserve(file->alloc, (void **)&file->rows, &file->cap,
+                                                     file->count + 1, sizeof *file->rows) != 0)
+        env_table_nomem(&rd->table, "reading a fleet");
+    if (rd->table.status == SHOAL_OK)
+        file->rows[file->count++] = row;
 }
 
 shoal_status market_jobs_load(shoal_env *env, const char *path, struct market_jobs_file *out,
@@ -193,28 +173,31 @@ shoal_status market_jobs_load(shoal_env *env, const char *path, struct market_jo
 {
     struct market_jobs_file file = {.alloc = env_alloc(env)};
     struct reading rd = {.file = &file};
-    shoal_status st = market_csv_open(env, "fleet", path, columns, COLUMN_COUNT, &rd.csv, err);
+    struct env_table *t = &rd.table;
 
-    if (st != SHOAL_OK)
-        return st;
+    if (env_table_open(env, "fleet", path, t, err) != SHOAL_OK)
+        return t->status;
+    t->trim = true;
     base_arena_init(&file.arena, file.alloc, 1 << 12);
     base_map_init(&rd.names, file.alloc);
-    while ((st = market_csv_next(&rd.csv, err)) == SHOAL_OK) {
-        st = read_row(&rd, err);
-        if (st != SHOAL_OK)
-            break;
+    bool header = env_table_header(t, NULL, columns, COLUMN_COUNT, false);
+    while (env_table_next(t)) {
+        if (file.count == MARKET_JOBS_MAX)
+            t->status =
+                base_err(err, SHOAL_E_LIMIT, "a fleet has at most %d jobs", MARKET_JOBS_MAX);
+        else
+            read_row(&rd);
     }
-    if (st == SHOAL_END)
-        st = file.count > 0
-                 ? SHOAL_OK
-                 : base_err(err, SHOAL_E_FORMAT, "cannot read fleet '%.150s': no jobs in it", path);
-    market_csv_close(&rd.csv);
+    if (t->status == SHOAL_OK && file.count == 0)
+        t->status = base_err(err, SHOAL_E_FORMAT, "cannot read fleet '%.150s': %s", path,
+                             header ? "no jobs in it" : "it is empty");
+    env_table_note(t, file.ignored);
     base_map_fini(&rd.names);
-    if (st == SHOAL_OK)
+    if (t->status == SHOAL_OK)
         *out = file;
     else
         market_jobs_fini(&file);
-    return st;
+    return env_table_close(t);
 }
 
 void market_jobs_fini(struct market_jobs_file *file)

@@ -7,7 +7,7 @@
 #define MARKET_JOBS_FILE_H
 
 #include "base/arena.h"
-#include "env/env.h"
+#include "env/table.h"
 
 enum { MARKET_JOBS_MAX = 4096, MARKET_INSTANCES_MAX = 1000000 }; /* their sum fits 32 bits */
 
@@ -43,6 +43,7 @@ struct market_jobs_file {
     struct base_arena arena;
     struct market_jobs_row *rows;
     size_t count, cap;
+    char ignored[ENV_IGNORED_MAX]; /* columns that were not known; "": none */
 };
 
 SHOAL_MUST_USE shoal_status market_jobs_load(shoal_env *env, const char *path,

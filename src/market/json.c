@@ -14,7 +14,7 @@ enum state {
 void market_json_init(struct market_json *json, struct env_lines *lines)
 {
     *json = (struct market_json){.lines = lines, .state = VALUE};
-    lines->line = 1;
+    lines->line++;
 }
 
 /* --- bytes ----------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* json.h - JSON piece by piece, in constant memory: files of prices and availability may be large,
  * and of each entry only a few fields matter.
  *
- * A pull reader over open input (env/lines.h): each call gives the next token of a stream of JSON
+ * A pull reader over open input (env/table.h): each call gives the next token of a stream of JSON
  * values; the grammar is checked as it goes, so tokens always nest. Texts are cut at
  * MARKET_JSON_TEXT_MAX bytes and marked as cut: what the caller skips may be of any size.
  * Everything that jansson accepts is accepted, down to MARKET_JSON_DEPTH_MAX levels; of numbers
@@ -10,7 +10,7 @@
 #ifndef MARKET_JSON_H
 #define MARKET_JSON_H
 
-#include "env/lines.h"
+#include "env/table.h"
 
 enum { MARKET_JSON_TEXT_MAX = 255, MARKET_JSON_DEPTH_MAX = 60 };
 

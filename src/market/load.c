@@ -2,7 +2,7 @@
  * said. */
 #include "base/err.h"
 #include "base/text.h"
-#include "market/folder.h"
+#include "env/folder.h"
 #include "market/reader.h"
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static shoal_status unknown_format(const struct market_read *rd, const char *hea
                         rd->path);
     base_err(err, SHOAL_E_FORMAT,
              "cannot read prices '%s': expected a history in a known format, found '%s'", rd->path,
-             env_lines_show(head, market_text_line(head, size).size, shown));
+             env_lines_show(head, market_first_line(head, size).length, shown));
     for (size_t i = 1; i < MARKET_FORMAT_COUNT; i++) {
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s (%s)", i > 1 ? ", " : "", readers[i]->name,
@@ -46,30 +46,31 @@ static shoal_status unknown_format(const struct market_read *rd, const char *hea
     return SHOAL_E_FORMAT;
 }
 
+static bool looks_like(const struct market_reader *reader, const char *head, size_t size)
+{
+    return (reader->header != NULL && env_table_has(head, size, reader->header)) ||
+           (reader->detect != NULL && reader->detect(head, size));
+}
+
 /* The reader of the open file; NULL where a file of a folder is none of ours. */
 static shoal_status choose(struct loading *ld, bool inside, const struct market_reader **out_reader,
                            shoal_err *err)
 {
+    struct env_lines *in = &ld->rd.table.in;
     const char *head;
     size_t size;
     enum market_format format = ld->opts != NULL ? ld->opts->format : MARKET_FORMAT_AUTO;
     const struct market_reader *reader = NULL;
-    shoal_status st = env_lines_head(&ld->rd.lines, &head, &size, err);
+    shoal_status st = env_lines_head(in, &head, &size, err);
 
     if (st != SHOAL_OK)
         return st;
-    while (size > 0 && (*head == '\n' || *head == '\r' || *head == ' ')) {
-        head++;
-        size--;
-    }
-    if (ld->rd.lines.packed == NULL) {
-        for (size_t i = 1; i < MARKET_FORMAT_COUNT && reader == NULL; i++)
-            if ((format == MARKET_FORMAT_AUTO || format == i) && readers[i]->detect(head, size))
-                reader = readers[i];
-    }
+    for (size_t i = 1; i < MARKET_FORMAT_COUNT && reader == NULL && in->packed == NULL; i++)
+        if ((format == MARKET_FORMAT_AUTO || format == i) && looks_like(readers[i], head, size))
+            reader = readers[i];
     if (reader == NULL && !inside) {
         reader = readers[format];
-        if (ld->rd.lines.packed != NULL) /* its first line says what it is */
+        if (in->packed != NULL) /* its first line says what it is */
             reader = readers[MARKET_FORMAT_SHOAL];
     }
     if (reader == NULL && !inside)
@@ -86,25 +87,25 @@ static uint64_t mix_hash(uint64_t hash, uint64_t more)
 static shoal_status load_file(void *ctx, const char *path, bool inside, shoal_err *err)
 {
     struct loading *ld = ctx;
+    struct env_table *t = &ld->rd.table;
     const struct market_reader *reader = NULL;
-    shoal_status st = env_lines_open(ld->env, "prices", path, &ld->rd.lines, err);
 
-    if (st != SHOAL_OK)
-        return st;
+    if (env_table_open(ld->env, "prices", path, t, err) != SHOAL_OK)
+        return t->status;
     ld->rd.path = path;
-    st = choose(ld, inside, &reader, err);
-    if (st == SHOAL_OK && reader != NULL) {
+    t->status = choose(ld, inside, &reader, err);
+    if (t->status == SHOAL_OK && reader != NULL) {
         market_draft_file(&ld->draft, reader->newest_first);
-        st = reader->read(&ld->rd, err);
+        reader->read(&ld->rd);
         market_draft_file_end(&ld->draft);
         ld->mixed |= ld->reader != NULL && ld->reader != reader;
         ld->reader = reader;
-        ld->hash = mix_hash(ld->hash, ld->rd.lines.hash);
+        ld->hash = mix_hash(ld->hash, t->in.hash);
         ld->files++;
     }
-    ld->draft.odd.skipped += st == SHOAL_OK && reader == NULL;
-    env_lines_close(&ld->rd.lines);
-    return st;
+    ld->draft.odd.skipped += t->status == SHOAL_OK && reader == NULL;
+    env_table_note(t, ld->draft.odd.ignored);
+    return env_table_close(t);
 }
 
 static shoal_status no_prices(const struct loading *ld, const char *path, shoal_err *err)
@@ -191,8 +192,9 @@ shoal_status market_prices_load(shoal_env *env, const char *const *paths, size_t
     market_draft_init(&ld->draft, alloc);
     ld->rd.draft = &ld->draft;
     ld->rd.opts = opts;
+    ld->rd.stop = opts != NULL ? opts->stop : NULL;
     for (size_t i = 0; st == SHOAL_OK && i < path_count; i++)
-        st = market_folder_each(env, paths[i], load_file, ld, err);
+        st = env_folder_each(env, paths[i], load_file, ld, err);
     if (st == SHOAL_OK)
         st = finish(ld, paths[0], prices, err);
     market_draft_fini(&ld->draft);

@@ -4,7 +4,6 @@
 
 #include "base/assert.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *const market_how_names[MARKET_HOW_COUNT] = {"spot", "on-demand"};
@@ -80,16 +79,4 @@ double market_price_at(const struct market_prices *prices, uint32_t offer, doubl
     if (out_until_s != NULL)
         *out_until_s = before < o->count ? p[before].at_s : INFINITY;
     return before > 0 ? p[before - 1].usd_h : NAN;
-}
-
-const char *market_offer_text(const struct market_prices *prices, uint32_t offer, char *buf,
-                              size_t size)
-{
-    shoal_assert(offer < prices->offer_count);
-    const struct market_offer *o = &prices->offers[offer];
-
-    snprintf(buf, size, "%s %s %s %s", market_names_get(&prices->clouds, o->cloud),
-             market_names_get(&prices->zones, o->zone), market_names_get(&prices->kinds, o->kind),
-             market_how_names[o->how]);
-    return buf;
 }

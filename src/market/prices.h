@@ -22,8 +22,9 @@
 #define MARKET_PRICES_H
 
 #include "base/map.h"
-#include "env/env.h"
+#include "env/table.h"
 #include "market/readers.h"
+#include <stdatomic.h>
 
 enum {
     MARKET_OFFERS_MAX = 200000,
@@ -57,7 +58,8 @@ struct market_names { /* distinct strings, index = order of first appearance in 
 
 /* What loading met and settled by rule. */
 struct market_odd {
-    uint64_t zero;         /* prices of 0: not offered */
+    char ignored[ENV_IGNORED_MAX]; /* columns that were not known; "": none */
+    uint64_t zero;                 /* prices of 0: not offered */
     uint64_t same_instant; /* two prices of one offer at one instant: the one read last holds */
     uint64_t repeated;     /* the same price of one instant again, as overlapping downloads have */
     uint64_t backwards;    /* times before the one above them in the file */
@@ -100,6 +102,7 @@ struct market_load_opts {
     enum market_format format;
     const struct market_rate *rates; /* besides USD */
     size_t rate_count;
+    const atomic_bool *stop; /* gives up once it is true; NULL: nobody asks */
 };
 
 /* Reads all paths into one history; "-" is standard input. Of a folder everything below it that a
@@ -123,10 +126,6 @@ uint32_t market_names_find(const struct market_names *names, const char *name);
  * offer and thread, makes calls at times that rarely fall cheap; NULL: none is kept. */
 double market_price_at(const struct market_prices *prices, uint32_t offer, double at_s,
                        size_t *cursor, double *out_until_s);
-
-/* "aws us-east-1b p3.2xlarge spot", into buf; returns buf. */
-const char *market_offer_text(const struct market_prices *prices, uint32_t offer, char *buf,
-                              size_t size);
 
 /* Whether a zone goes by its id (use1-az4), as AWS has beside names (us-east-1b). */
 bool market_zone_is_id(const char *zone);

@@ -31,36 +31,32 @@ static bool detect(const char *head, size_t size)
             memmem(head, look, "\"SpotPrice\"", 11) != NULL);
 }
 
-static struct market_text text_of(const struct entry *entry, int field)
+static struct env_cell text_of(const struct entry *entry, int field)
 {
-    return (struct market_text){entry->text[field], entry->size[field]};
+    return (struct env_cell){entry->text[field], entry->size[field], 0};
 }
 
 static bool is_linux(const struct entry *entry)
 {
     return !entry->seen[PRODUCT] ||
-           market_text_starts(entry->text[PRODUCT], entry->size[PRODUCT], "Linux/UNIX");
+           market_starts(entry->text[PRODUCT], entry->size[PRODUCT], "Linux/UNIX");
 }
 
 static shoal_status add_entry(struct market_read *rd, const struct entry *entry, shoal_err *err)
 {
     struct market_place place = {
-        .cloud = market_text_of("aws"), .zone = text_of(entry, ZONE), .kind = text_of(entry, KIND)};
-    uint32_t offer = 0;
-    double at_s = 0, usd_h = 0;
+        .cloud = env_cell_of("aws"), .zone = text_of(entry, ZONE), .kind = text_of(entry, KIND)};
 
     for (int i = 0; i < FIELDS; i++)
         if (i != PRODUCT && !entry->seen[i])
-            return env_lines_bad(&rd->lines, 0, err, "expected an entry with \"%s\"",
+            return env_lines_bad(&rd->table.in, 0, err, "expected an entry with \"%s\"",
                                  field_names[i]);
     if (!is_linux(entry))
         place.product = text_of(entry, PRODUCT);
-    shoal_status st = market_read_time(rd, 0, text_of(entry, TIME), &at_s, err);
-    if (st == SHOAL_OK)
-        st = market_read_price(rd, 0, text_of(entry, PRICE), market_text_of(""), &usd_h, err);
-    if (st == SHOAL_OK)
-        st = market_read_offer(rd, &place, MARKET_SPOT, &offer, err);
-    return st == SHOAL_OK ? market_read_add(rd, offer, at_s, usd_h, err) : st;
+    double at_s = market_read_time(&rd->table, text_of(entry, TIME));
+    double usd_h = market_read_price(rd, text_of(entry, PRICE), env_cell_of(""));
+    market_read_add(rd, market_read_offer(rd, &place, MARKET_SPOT), at_s, usd_h);
+    return rd->table.status;
 }
 
 /* The value of a field; -1: of one that does not matter. */
@@ -75,9 +71,9 @@ static shoal_status read_field(struct market_read *rd, struct market_json *json,
     if (field < 0)
         return market_json_skip(json, token, err);
     if (token != MARKET_JSON_STRING && !(field == PRICE && token == MARKET_JSON_NUMBER))
-        return env_lines_bad(&rd->lines, 0, err, "expected text for \"%s\"", field_names[field]);
+        return env_lines_bad(&rd->table.in, 0, err, "expected text for \"%s\"", field_names[field]);
     if (json->cut)
-        return env_lines_bad(&rd->lines, 0, err, "expected at most %d bytes for \"%s\"",
+        return env_lines_bad(&rd->table.in, 0, err, "expected at most %d bytes for \"%s\"",
                              MARKET_JSON_TEXT_MAX, field_names[field]);
     memcpy(entry->text[field], json->text, json->size + 1);
     entry->size[field] = json->size;
@@ -106,7 +102,8 @@ static shoal_status read_object(struct market_read *rd, struct market_json *json
         if (top && strcmp(json->text, "SpotPriceHistory") == 0) {
             st = market_json_next(json, &token, err);
             if (st == SHOAL_OK && token != MARKET_JSON_ARRAY)
-                st = env_lines_bad(&rd->lines, 0, err, "expected a list as \"SpotPriceHistory\"");
+                st =
+                    env_lines_bad(&rd->table.in, 0, err, "expected a list as \"SpotPriceHistory\"");
             if (st == SHOAL_OK)
                 st = read_list(rd, json, err);
         } else {
@@ -130,31 +127,36 @@ static shoal_status read_list(struct market_read *rd, struct market_json *json, 
         if (st != SHOAL_OK || token == MARKET_JSON_ARRAY_END)
             return st;
         if (token != MARKET_JSON_OBJECT)
-            return env_lines_bad(&rd->lines, 0, err, "expected an entry in braces");
+            return env_lines_bad(&rd->table.in, 0, err, "expected an entry in braces");
         st = read_object(rd, json, false, err);
         if (st != SHOAL_OK)
             return st;
     }
 }
 
-static shoal_status read(struct market_read *rd, shoal_err *err)
+static shoal_status read_all(struct market_read *rd, shoal_err *err)
 {
     struct market_json json;
     enum market_json_token token;
     shoal_status st;
 
-    market_json_init(&json, &rd->lines);
+    market_json_init(&json, &rd->table.in);
     while ((st = market_json_next(&json, &token, err)) == SHOAL_OK) {
         if (token == MARKET_JSON_OBJECT)
             st = read_object(rd, &json, true, err);
         else if (token == MARKET_JSON_ARRAY)
             st = read_list(rd, &json, err);
         else
-            st = env_lines_bad(&rd->lines, 0, err, "expected {\"SpotPriceHistory\": [...]}");
+            st = env_lines_bad(&rd->table.in, 0, err, "expected {\"SpotPriceHistory\": [...]}");
         if (st != SHOAL_OK)
             return st;
     }
     return st == SHOAL_END ? SHOAL_OK : st;
+}
+
+static void read(struct market_read *rd)
+{
+    rd->table.status = read_all(rd, rd->table.err);
 }
 
 const struct market_reader market_reader_aws = {.name = "aws",

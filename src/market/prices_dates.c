@@ -13,19 +13,28 @@
 #include <string.h>
 #include <strings.h>
 
+static bool parse_date(struct env_cell cell, double *out_s)
+{
+    cell = env_cell_trim(cell);
+    return market_when_parse_us(cell.text, cell.length, out_s) ||
+           market_when_parse(cell.text, cell.length, out_s);
+}
+
 static bool detect(const char *head, size_t size)
 {
-    const char *lf = memchr(head, '\n', size);
+    const char *lf = memchr(head, '\n', size), *comma = memchr(head, ',', size);
     double at_s;
 
-    if (size < 5 || !market_text_is_word((struct market_text){head, 5}, "date,") || lf == NULL)
+    if (lf == NULL || comma == NULL || !env_table_has(head, (size_t)(comma - head), "date"))
         return false;
     /* the next line begins with a date */
     size_t at = (size_t)(lf + 1 - head), end = at;
     while (end < size && head[end] != ',' && head[end] != '\n')
         end++;
-    return end == at || market_when_parse_us(head + at, end - at, &at_s) ||
-           market_when_parse(head + at, end - at, &at_s);
+    struct env_cell date = {head + at, end - at, 0};
+    if (date.length > 2 && date.text[0] == '"')
+        date = (struct env_cell){date.text + 1, date.length - 2, 0};
+    return end == at || parse_date(date, &at_s);
 }
 
 /* us_south_central -> southcentralus, us_east_2 -> eastus2, west_europe -> westeurope. */
@@ -52,17 +61,17 @@ static void azure_region(const char *stem, size_t length, char *out, size_t size
 }
 
 /* NC12s v2 -> Standard_NC12s_v2. */
-static void azure_kind(struct market_text name, char *out, size_t size)
+static void azure_kind(struct env_cell name, char *out, size_t size)
 {
-    bool whole = name.size > 9 && strncasecmp(name.bytes, "standard_", 9) == 0;
+    bool whole = name.length > 9 && strncasecmp(name.text, "standard_", 9) == 0;
 
-    snprintf(out, size, "%s%.*s", whole ? "" : "Standard_", (int)name.size, name.bytes);
+    snprintf(out, size, "%s%.*s", whole ? "" : "Standard_", (int)name.length, name.text);
     for (char *c = out; *c != '\0'; c++)
         if (*c == ' ')
             *c = '_';
 }
 
-static shoal_status find_region(struct market_read *rd, char *out, size_t size, shoal_err *err)
+static void find_region(struct market_read *rd, char *out, size_t size)
 {
     const char *slash = strrchr(rd->path, '/');
     const char *stem = slash != NULL ? slash + 1 : rd->path;
@@ -70,102 +79,100 @@ static shoal_status find_region(struct market_read *rd, char *out, size_t size, 
     size_t length = dot != NULL ? (size_t)(dot - stem) : strlen(stem);
 
     if (length == 0 || length > MARKET_NAME_MAX || strcmp(rd->path, "-") == 0)
-        return base_err(err, SHOAL_E_FORMAT,
-                        "cannot read prices '%s': a table of dates takes its region from the name "
-                        "of its file, such as us_east.csv",
-                        rd->path);
-    azure_region(stem, length, out, size);
-    return SHOAL_OK;
+        rd->table.status =
+            base_err(rd->table.err, SHOAL_E_FORMAT,
+                     "cannot read prices '%s': a table of dates takes its region from the name of "
+                     "its file, such as us_east.csv",
+                     rd->path);
+    else
+        azure_region(stem, length, out, size);
 }
 
-/* An offer of each column but the first. */
-static shoal_status read_head(struct market_read *rd, uint32_t *offers, shoal_err *err)
+/* An offer of each column but the first. `seen`, by offer, has room for them. */
+static void read_head(struct market_read *rd, uint32_t *offers, bool *seen)
 {
-    char region[MARKET_NAME_MAX + 8], kind[2 * MARKET_NAME_MAX];
-    struct market_place place = {.cloud = market_text_of("azure")};
-    shoal_status st = find_region(rd, region, sizeof region, err);
+    char region[MARKET_NAME_MAX + 8] = "", kind[2 * MARKET_NAME_MAX];
+    struct market_place place = {.cloud = env_cell_of("azure")};
+    struct env_table *t = &rd->table;
 
-    if (st == SHOAL_OK)
-        st = market_read_next(rd, ',', err);
-    if (st != SHOAL_OK)
-        return st;
-    if (!market_text_is_word(market_read_text(rd, 0), "date"))
-        return market_read_expected(rd, 1, market_read_text(rd, 0), "the column 'Date'", err);
-    place.region = market_text_of(region);
-    for (size_t f = 1; f < rd->field_count; f++) {
-        struct market_text name = market_read_text(rd, (int)f);
-        if (name.size == 0 || name.size > MARKET_NAME_MAX)
-            return market_read_expected(rd, (uint32_t)f + 1, name, "an instance of 1 to 127 bytes",
-                                        err);
+    find_region(rd, region, sizeof region);
+    place.region = env_cell_of(region);
+    for (size_t f = 1; f < t->count && t->status == SHOAL_OK; f++) {
+        struct env_cell name = env_cell_trim(t->cells[f]);
+        if (name.length == 0 || name.length > MARKET_NAME_MAX) {
+            env_table_expected(t, name, "an instance of 1 to 127 bytes");
+            return;
+        }
         azure_kind(name, kind, sizeof kind);
-        place.kind = market_text_of(kind);
-        st = market_read_offer(rd, &place, MARKET_SPOT, &offers[f], err);
-        if (st != SHOAL_OK)
-            return st;
-        for (size_t g = 1; g < f; g++)
-            if (offers[g] == offers[f])
-                return market_read_expected(rd, (uint32_t)f + 1, name, "each instance once", err);
+        place.kind = env_cell_of(kind);
+        offers[f] = market_read_offer(rd, &place, MARKET_SPOT);
+        if (t->status == SHOAL_OK && seen[offers[f]])
+            env_table_expected(t, name, "each instance once");
+        if (t->status == SHOAL_OK)
+            seen[offers[f]] = true;
     }
-    return SHOAL_OK;
 }
 
 /* "$0.24", "0.24", "EUR 0.24": the currency's sign or letters stand before the number. */
-static shoal_status read_cell(struct market_read *rd, size_t field, double *out_usd_h,
-                              shoal_err *err)
+static double read_cell(struct market_read *rd, struct env_cell cell)
 {
     static const struct {
         const char *sign, *currency;
     } signs[] = {{"$", "USD"}, {"\xe2\x82\xac", "EUR"}, {"\xc2\xa3", "GBP"}};
-    struct market_text text = market_read_text(rd, (int)field), currency = {"", 0};
+    struct env_cell text = env_cell_trim(cell), currency = {"", 0, 0};
 
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
         size_t size = strlen(signs[i].sign);
-        if (!market_text_starts(text.bytes, text.size, signs[i].sign))
+        if (!market_starts(text.text, text.length, signs[i].sign))
             continue;
-        currency = market_text_of(signs[i].currency);
-        text = (struct market_text){text.bytes + size, text.size - size};
+        currency = env_cell_of(signs[i].currency);
+        text = (struct env_cell){text.text + size, text.length - size, text.column};
     }
-    if (text.size > 3 && currency.size == 0 && text.bytes[0] >= 'A' && text.bytes[0] <= 'Z') {
-        currency = (struct market_text){text.bytes, 3};
-        text = (struct market_text){text.bytes + 3, text.size - 3};
+    if (text.length > 3 && currency.length == 0 && text.text[0] >= 'A' && text.text[0] <= 'Z') {
+        currency = (struct env_cell){text.text, 3, text.column};
+        text = (struct env_cell){text.text + 3, text.length - 3, text.column};
     }
-    while (text.size > 0 && text.bytes[0] == ' ')
-        text = (struct market_text){text.bytes + 1, text.size - 1};
-    if (text.size == 0 && currency.size > 0)
-        return market_read_expected(rd, (uint32_t)field + 1, market_read_text(rd, (int)field),
-                                    "a price after the currency", err);
-    return market_read_price(rd, (uint32_t)field + 1, text, currency, out_usd_h, err);
+    text = env_cell_trim(text);
+    if (text.length == 0 && currency.length > 0)
+        env_table_expected(&rd->table, cell, "a price after the currency");
+    return market_read_price(rd, text, currency);
 }
 
-static shoal_status read_row(struct market_read *rd, const uint32_t *offers, shoal_err *err)
+static void read_rows(struct market_read *rd, const uint32_t *offers)
 {
-    struct market_text date = market_read_text(rd, 0);
-    double at_s = 0, usd_h = 0;
+    struct env_table *t = &rd->table;
+    double at_s = 0;
 
-    if (!market_when_parse_us(date.bytes, date.size, &at_s) &&
-        !market_when_parse(date.bytes, date.size, &at_s))
-        return market_read_expected(
-            rd, 1, date, "a date such as 2/24/2020 (month first) or 2020-02-24, from 2000 to 2099",
-            err);
-    for (size_t f = 1; f < rd->field_count; f++) {
-        shoal_status st = read_cell(rd, f, &usd_h, err);
-        if (st == SHOAL_OK)
-            st = market_read_add(rd, offers[f], at_s, usd_h, err);
-        if (st != SHOAL_OK)
-            return st;
+    while (env_table_next(t)) {
+        if (!parse_date(t->cells[0], &at_s))
+            env_table_expected(t, t->cells[0],
+                               "a date such as 2/24/2020 (month first) or 2020-02-24, from 2000 "
+                               "to 2099");
+        for (size_t f = 1; f < t->count && t->status == SHOAL_OK; f++)
+            market_read_add(rd, offers[f], at_s, read_cell(rd, t->cells[f]));
     }
-    return SHOAL_OK;
 }
 
-static shoal_status read(struct market_read *rd, shoal_err *err)
+static void read(struct market_read *rd)
 {
-    uint32_t offers[ENV_FIELDS_MAX] = {0};
-    shoal_status st = read_head(rd, offers, err);
-    size_t width = rd->field_count;
+    enum { DATE };
+    static const struct env_column columns[] = {[DATE] = {"date", true}};
+    struct env_table *t = &rd->table;
 
-    while (st == SHOAL_OK && (st = market_read_row(rd, width, err)) == SHOAL_OK)
-        st = read_row(rd, offers, err);
-    return st == SHOAL_END ? SHOAL_OK : st;
+    if (!env_table_header(t, NULL, columns, 1, true))
+        return;
+    if (t->at[DATE] != 0)
+        env_table_expected(t, t->cells[0], "the column 'Date'");
+    uint32_t *offers = base_calloc(t->in.alloc, t->count, sizeof *offers);
+    bool *seen = base_calloc(t->in.alloc, rd->draft->offer_count + t->count, sizeof *seen);
+    if (offers == NULL || seen == NULL) {
+        env_table_nomem(t, "loading prices");
+    } else {
+        read_head(rd, offers, seen);
+        read_rows(rd, offers);
+    }
+    base_free(t->in.alloc, seen);
+    base_free(t->in.alloc, offers);
 }
 
 const struct market_reader market_reader_dates = {

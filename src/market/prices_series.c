@@ -6,89 +6,83 @@
  * nothing is looked up. */
 #include "market/reader.h"
 
-#include "base/err.h"
 #include <string.h>
 
 static bool detect(const char *head, size_t size)
 {
-    return size > 0 && head[0] == '#' &&
-           memchr(head, '\t', market_text_line(head, size).size) != NULL &&
-           !market_text_starts(head, size, "#shoal-");
+    return size > 0 && head[0] == '#' && !market_starts(head, size, "#shoal-") &&
+           memchr(head, '\t', market_first_line(head, size).length) != NULL;
 }
 
-static const char *cloud_of(struct market_text zone)
+static const char *cloud_of(struct env_cell zone)
 {
-    struct market_text region = market_region_of(zone);
+    struct env_cell region = market_region_of(zone);
 
-    return zone.size == region.size + 2 && zone.bytes[region.size] == '-' ? "gcp" : "aws";
+    return zone.length == region.length + 2 && zone.text[region.length] == '-' ? "gcp" : "aws";
 }
 
-static shoal_status open_series(struct market_read *rd, char *line, size_t length,
-                                uint32_t *out_offer, shoal_err *err)
+static uint32_t open_series(struct market_read *rd, char *line, size_t length)
 {
+    struct env_table *t = &rd->table;
     struct market_place place = {0};
     enum market_how how = MARKET_SPOT;
-    shoal_status st =
-        env_lines_split(&rd->lines, line + 1, length - 1, '\t', rd->fields, &rd->field_count, err);
 
-    if (st != SHOAL_OK)
-        return st;
-    if (rd->field_count < 2 || rd->field_count > 4)
-        return env_lines_bad(&rd->lines, 0, err,
-                             "expected #kind, zone and perhaps cloud and market, found %zu fields",
-                             rd->field_count);
-    place.kind = market_read_text(rd, 0);
-    place.zone = market_read_text(rd, 1);
-    if (rd->field_count > 2)
-        place.cloud = market_read_text(rd, 2);
-    if (place.cloud.size == 0)
-        place.cloud = market_text_of(cloud_of(place.zone));
-    if (rd->field_count > 3 && !market_text_is_word(market_read_text(rd, 3), "spot")) {
-        how = MARKET_ON_DEMAND;
-        if (!market_text_is_word(market_read_text(rd, 3), "on-demand"))
-            return market_read_expected(rd, 4, market_read_text(rd, 3), "spot or on-demand", err);
+    t->separator = '\t';
+    if (!env_table_cut(t, line + 1, length - 1))
+        return MARKET_NONE;
+    if (t->count < 2 || t->count > 4) {
+        env_table_bad(t, 0, "expected #kind, zone and perhaps cloud and market, found %zu fields",
+                      t->count);
+        return MARKET_NONE;
     }
-    return market_read_offer(rd, &place, how, out_offer, err);
+    place.kind = t->cells[0];
+    place.zone = t->cells[1];
+    if (t->count > 2)
+        place.cloud = t->cells[2];
+    if (place.cloud.length == 0)
+        place.cloud = env_cell_of(cloud_of(place.zone));
+    if (t->count > 3)
+        how = market_read_how(rd, t->cells[3]);
+    return market_read_offer(rd, &place, how);
 }
 
-static shoal_status read_change(struct market_read *rd, const char *line, size_t length,
-                                uint32_t offer, shoal_err *err)
+static void read_change(struct market_read *rd, const char *line, size_t length, uint32_t offer)
 {
     const char *tab = memchr(line, '\t', length);
-    double at_s = 0, usd_h = 0;
 
-    if (tab == NULL)
-        return market_read_expected(rd, 0, (struct market_text){line, length},
-                                    "a time, a tab and a price", err);
-    struct market_text time = {line, (size_t)(tab - line)};
-    struct market_text price = {tab + 1, length - time.size - 1};
-    shoal_status st = market_read_time(rd, 1, time, &at_s, err);
-    if (st == SHOAL_OK)
-        st = market_read_price(rd, 2, price, market_text_of(""), &usd_h, err);
-    return st == SHOAL_OK ? market_read_add(rd, offer, at_s, usd_h, err) : st;
+    if (tab == NULL) {
+        env_table_expected(&rd->table, (struct env_cell){line, length, 0},
+                           "a time, a tab and a price");
+        return;
+    }
+    struct env_cell time = {line, (size_t)(tab - line), 1};
+    struct env_cell price = {tab + 1, length - time.length - 1, 2};
+    double at_s = market_read_time(&rd->table, time);
+    market_read_add(rd, offer, at_s, market_read_price(rd, price, env_cell_of("")));
 }
 
-static shoal_status read(struct market_read *rd, shoal_err *err)
+static void read(struct market_read *rd)
 {
+    struct env_table *t = &rd->table;
     uint32_t offer = MARKET_NONE;
-    char *line;
-    size_t length;
-    shoal_status st;
+    char *line = NULL;
+    size_t length = 0;
+    shoal_status st = SHOAL_OK;
 
-    while ((st = env_lines_next(&rd->lines, &line, &length, err)) == SHOAL_OK) {
+    while (t->status == SHOAL_OK &&
+           (st = env_lines_next(&t->in, &line, &length, t->err)) == SHOAL_OK) {
         if (length == 0)
             continue;
         if (line[0] == '#')
-            st = open_series(rd, line, length, &offer, err);
+            offer = open_series(rd, line, length);
         else if (offer == MARKET_NONE)
-            st = market_read_expected(rd, 0, (struct market_text){line, length},
-                                      "#kind and zone before the first price", err);
+            env_table_expected(t, (struct env_cell){line, length, 0},
+                               "#kind and zone before the first price");
         else
-            st = read_change(rd, line, length, offer, err);
-        if (st != SHOAL_OK)
-            return st;
+            read_change(rd, line, length, offer);
     }
-    return st == SHOAL_END ? SHOAL_OK : st;
+    if (t->status == SHOAL_OK && st != SHOAL_END)
+        t->status = st;
 }
 
 const struct market_reader market_reader_series = {

@@ -1,50 +1,24 @@
 /* reader.c - the helpers readers of price histories are made of; see reader.h. */
 #include "market/reader.h"
 
-#include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "market/when.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* --- pieces of text -------------------------------------------------------------------------- */
 
-struct market_text market_text_of(const char *text)
-{
-    return (struct market_text){text, strlen(text)};
-}
-
-struct market_text market_read_text(const struct market_read *rd, int field)
-{
-    if (field < 0)
-        return (struct market_text){"", 0};
-    shoal_dassert((size_t)field < rd->field_count);
-    return (struct market_text){rd->fields[field].text, rd->fields[field].length};
-}
-
-bool market_text_is(struct market_text text, const char *word)
-{
-    return strlen(word) == text.size && memcmp(text.bytes, word, text.size) == 0;
-}
-
-bool market_text_is_word(struct market_text text, const char *word)
-{
-    return strlen(word) == text.size && strncasecmp(text.bytes, word, text.size) == 0;
-}
-
-bool market_text_starts(const char *head, size_t size, const char *word)
+bool market_starts(const char *head, size_t size, const char *word)
 {
     return size >= strlen(word) && memcmp(head, word, strlen(word)) == 0;
 }
 
-struct market_text market_text_line(const char *head, size_t size)
+struct env_cell market_first_line(const char *head, size_t size)
 {
     const char *lf = memchr(head, '\n', size);
 
-    return (struct market_text){head, lf != NULL ? (size_t)(lf - head) : size};
+    return (struct env_cell){head, lf != NULL ? (size_t)(lf - head) : size, 0};
 }
 
 static bool is_digit(char c)
@@ -57,94 +31,45 @@ static bool is_letter(char c)
     return c >= 'a' && c <= 'z';
 }
 
-struct market_text market_region_of(struct market_text zone)
+struct env_cell market_region_of(struct env_cell zone)
 {
-    const char *s = zone.bytes;
-    size_t n = zone.size;
+    const char *s = zone.text;
+    size_t n = zone.length;
 
     for (size_t i = 1; i + 1 < n; i++) { /* AWS: words, then the first number */
         if (s[i] != '-' || !is_digit(s[i + 1]) || !is_letter(s[i - 1]))
             continue;
         for (i++; i < n && is_digit(s[i]); i++)
             ;
-        return (struct market_text){s, i};
+        return (struct env_cell){s, i, zone.column};
     }
     if (n > 3 && s[n - 2] == '-' && is_letter(s[n - 1]) && is_digit(s[n - 3])) /* GCP */
-        return (struct market_text){s, n - 2};
+        return (struct env_cell){s, n - 2, zone.column};
     return zone;
-}
-
-/* --- lines and headers ----------------------------------------------------------------------- */
-
-shoal_status market_read_next(struct market_read *rd, char separator, shoal_err *err)
-{
-    return env_lines_fields(&rd->lines, separator, separator == ',' ? '#' : 0, rd->fields,
-                            &rd->field_count, err);
-}
-
-shoal_status market_read_expected(struct market_read *rd, uint32_t column, struct market_text found,
-                                  const char *what, shoal_err *err)
-{
-    char shown[ENV_SHOWN_MAX];
-
-    if (found.size == 0)
-        return env_lines_bad(&rd->lines, column, err, "expected %s, found nothing", what);
-    return env_lines_bad(&rd->lines, column, err, "expected %s, found '%s'", what,
-                         env_lines_show(found.bytes, found.size, shown));
-}
-
-shoal_status market_read_header(struct market_read *rd, struct env_column *columns, size_t count,
-                                bool strict, shoal_err *err)
-{
-    struct env_header header = {&rd->lines, rd->fields, rd->field_count, strict};
-
-    return env_header_find(&header, columns, count, err);
-}
-
-shoal_status market_read_magic(struct market_read *rd, const char *magic, shoal_err *err)
-{
-    const char *line;
-    char expected[64];
-    size_t length, size = strlen(magic);
-    shoal_status st = env_lines_peek(&rd->lines, &line, &length, err);
-
-    if (st != SHOAL_OK || !market_text_starts(line, length, magic))
-        return st;
-    if (market_text_is((struct market_text){line + size, length - size}, " v1"))
-        return SHOAL_OK;
-    rd->lines.line++;
-    snprintf(expected, sizeof expected, "'%s v1'", magic);
-    return market_read_expected(rd, 0, (struct market_text){line, length}, expected, err);
-}
-
-shoal_status market_read_row(struct market_read *rd, size_t width, shoal_err *err)
-{
-    shoal_status st = market_read_next(rd, ',', err);
-
-    if (st != SHOAL_OK || rd->field_count == width)
-        return st;
-    return env_lines_bad(&rd->lines, 0, err, "expected %zu fields, found %zu", width,
-                         rd->field_count);
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-shoal_status market_read_time(struct market_read *rd, uint32_t column, struct market_text text,
-                              double *out_s, shoal_err *err)
+double market_read_time(struct env_table *table, struct env_cell cell)
 {
-    if (market_when_parse(text.bytes, text.size, out_s))
-        return SHOAL_OK;
-    return market_read_expected(rd, column, text,
-                                "a time such as 2024-01-13T04:46:14Z, from 2000 to 2099", err);
+    struct env_cell text = env_cell_trim(cell);
+    double at_s = 0;
+
+    if (market_when_parse(text.text, text.length, &at_s) ||
+        (base_parse_f64(text.text, text.length, &at_s) && at_s >= MARKET_WHEN_MIN &&
+         at_s < MARKET_WHEN_MAX))
+        return at_s;
+    env_table_expected(table, cell, "a time such as 2024-01-13T04:46:14Z, from 2000 to 2099");
+    return 0;
 }
 
-static bool rate_of(const struct market_read *rd, struct market_text currency, double *out)
+static bool rate_of(const struct market_read *rd, struct env_cell currency, double *out)
 {
     *out = 1;
-    if (currency.size == 0 || market_text_is_word(currency, "USD"))
+    if (currency.length == 0 || env_cell_is(currency, "USD"))
         return true;
     for (size_t i = 0; rd->opts != NULL && i < rd->opts->rate_count; i++) {
-        if (market_text_is_word(currency, rd->opts->rates[i].currency)) {
+        if (env_cell_is(currency, rd->opts->rates[i].currency)) {
             *out = rd->opts->rates[i].usd;
             return true;
         }
@@ -152,135 +77,133 @@ static bool rate_of(const struct market_read *rd, struct market_text currency, d
     return false;
 }
 
-static shoal_status no_rate(struct market_read *rd, uint32_t column, struct market_text currency,
-                            shoal_err *err)
+static void no_rate(struct market_read *rd, uint32_t column, struct env_cell currency)
 {
     char shown[ENV_SHOWN_MAX];
 
-    env_lines_show(currency.bytes, currency.size, shown);
-    env_lines_bad(&rd->lines, column, err, "expected a price in US dollars, found one in '%s'",
-                  shown);
-    base_err_hint(err, "give what one is worth in US dollars, such as --rate %s=1.1", shown);
-    return SHOAL_E_FORMAT;
+    if (rd->table.status != SHOAL_OK)
+        return;
+    env_lines_show(currency.text, currency.length, shown);
+    env_table_bad(&rd->table, column, "expected a price in US dollars, found one in '%s'", shown);
+    env_table_hint(&rd->table, "give what one is worth in US dollars, such as --rate %s=1.1",
+                   shown);
 }
 
-shoal_status market_read_price(struct market_read *rd, uint32_t column, struct market_text text,
-                               struct market_text currency, double *out_usd_h, shoal_err *err)
+double market_read_price(struct market_read *rd, struct env_cell cell, struct env_cell currency)
 {
+    struct env_table *t = &rd->table;
+    struct env_cell text = env_cell_trim(cell);
     double value = NAN, rate = 1;
 
-    if (text.size == 0) {
-        *out_usd_h = NAN;
-        return SHOAL_OK;
-    }
-    if (!base_parse_f64(text.bytes, text.size, &value))
-        return market_read_expected(rd, column, text, "a price in dollars an hour", err);
-    if (value < 0)
-        return market_read_expected(rd, column, text, "a price of 0 or more", err);
-    if (!rate_of(rd, currency, &rate))
-        return no_rate(rd, column, currency, err);
-    if (!(value * rate <= MARKET_USD_H_MAX))
-        return market_read_expected(rd, column, text,
-                                    "a price of at most 1,000,000 dollars an hour", err);
+    if (text.length == 0)
+        return NAN;
+    if (!base_parse_f64(text.text, text.length, &value))
+        env_table_expected(t, cell, "a price in dollars an hour");
+    else if (value < 0)
+        env_table_expected(t, cell, "a price of 0 or more");
+    else if (!rate_of(rd, currency, &rate))
+        no_rate(rd, cell.column, currency);
+    else if (!(value * rate <= MARKET_USD_H_MAX))
+        env_table_expected(t, cell, "a price of at most 1,000,000 dollars an hour");
+    if (t->status != SHOAL_OK)
+        return NAN;
     rd->draft->odd.currencies += rate != 1;
     rd->draft->odd.zero += value == 0;
-    *out_usd_h = value * rate > 0 ? value * rate : NAN; /* also what rounds to nothing */
-    return SHOAL_OK;
+    return value * rate > 0 ? value * rate : NAN; /* also what rounds to nothing */
 }
 
-shoal_status market_read_holds(struct market_read *rd, uint32_t column, struct market_text text,
-                               double *out, shoal_err *err)
+double market_read_holds(struct market_read *rd, struct env_cell cell)
 {
-    double value = 0;
+    return cell.length == 0
+               ? 0
+               : env_table_number(&rd->table, cell, 0, 10000, "a number of accelerators");
+}
 
-    if (text.size > 0 &&
-        (!base_parse_f64(text.bytes, text.size, &value) || value < 0 || value > 10000))
-        return market_read_expected(rd, column, text, "a number of accelerators, 0 to 10000", err);
-    *out = value + 0.0; /* -0 becomes 0 */
-    return SHOAL_OK;
+enum market_how market_read_how(struct market_read *rd, struct env_cell cell)
+{
+    if (cell.length == 0 || env_cell_is(cell, "spot"))
+        return MARKET_SPOT;
+    if (!env_cell_is(cell, "on-demand") && !env_cell_is(cell, "ondemand"))
+        env_table_expected(&rd->table, cell, "spot or on-demand");
+    return MARKET_ON_DEMAND;
 }
 
 /* --- offers ---------------------------------------------------------------------------------- */
 
-static shoal_status check_name(struct market_read *rd, struct market_text name, const char *what,
-                               shoal_err *err)
+static void full(struct market_read *rd, shoal_status st)
 {
-    if (name.size == 0)
-        return market_read_expected(rd, 0, name, what, err);
-    if (name.size > MARKET_NAME_MAX)
-        return env_lines_bad(&rd->lines, 0, err, "expected %s of at most %d bytes", what,
-                             MARKET_NAME_MAX);
-    for (size_t i = 0; i < name.size; i++)
-        if ((unsigned char)name.bytes[i] < 0x20 || name.bytes[i] == 0x7f)
-            return env_lines_bad(&rd->lines, 0, err, "expected %s, found a control character",
-                                 what);
-    return SHOAL_OK;
-}
-
-static shoal_status full(struct market_read *rd, shoal_status st, shoal_err *err)
-{
-    if (st == SHOAL_E_NOMEM)
-        return base_err_nomem(err, "loading prices");
-    env_lines_bad(&rd->lines, 0, err, "expected at most %d offers and %d prices", MARKET_OFFERS_MAX,
+    if (st == SHOAL_OK || rd->table.status != SHOAL_OK)
+        return;
+    if (st == SHOAL_E_NOMEM) {
+        env_table_nomem(&rd->table, "loading prices");
+        return;
+    }
+    env_table_bad(&rd->table, 0, "expected at most %d offers and %d prices", MARKET_OFFERS_MAX,
                   MARKET_POINTS_MAX);
-    base_err_hint(err, "read fewer files, or only the kinds and regions wanted");
-    return SHOAL_E_FORMAT;
+    env_table_hint(&rd->table, "read fewer files, or only the kinds and regions wanted");
 }
 
-static shoal_status keep_name(struct market_read *rd, struct market_text name, const char *what,
-                              const char **out, shoal_err *err)
+/* The name, kept; NULL after a failure. */
+static const char *keep_name(struct market_read *rd, struct env_cell name, const char *what)
 {
-    shoal_status st = check_name(rd, name, what, err);
+    struct env_table *t = &rd->table;
+    const char *kept = NULL;
 
-    if (st != SHOAL_OK)
-        return st;
-    *out = market_draft_name(rd->draft, name);
-    return *out != NULL ? SHOAL_OK : full(rd, SHOAL_E_NOMEM, err);
+    name.column = 0; /* it may come from another cell: region from zone */
+    if (name.length == 0)
+        env_table_expected(t, name, what);
+    else if (name.length > MARKET_NAME_MAX)
+        env_table_bad(t, 0, "expected %s of at most %d bytes", what, MARKET_NAME_MAX);
+    for (size_t i = 0; i < name.length; i++)
+        if ((unsigned char)name.text[i] < 0x20 || name.text[i] == 0x7f)
+            env_table_bad(t, 0, "expected %s, found a control character", what);
+    if (t->status != SHOAL_OK)
+        return NULL;
+    kept = market_draft_name(rd->draft, name.text, name.length);
+    full(rd, kept != NULL ? SHOAL_OK : SHOAL_E_NOMEM);
+    return kept;
 }
 
-shoal_status market_read_offer(struct market_read *rd, const struct market_place *place,
-                               enum market_how how, uint32_t *out_offer, shoal_err *err)
+uint32_t market_read_offer(struct market_read *rd, const struct market_place *place,
+                           enum market_how how)
 {
     struct market_draft_key key = {.how = how};
-    struct market_text region = place->region, zone = place->zone;
+    struct env_cell region = place->region, zone = place->zone;
+    uint32_t offer = MARKET_NONE;
 
-    if (region.size == 0)
+    if (region.length == 0)
         region = market_region_of(zone);
-    if (zone.size == 0)
+    if (zone.length == 0)
         zone = region;
-    shoal_status st = keep_name(rd, place->cloud, "the name of a cloud", &key.cloud, err);
-    if (st == SHOAL_OK)
-        st = keep_name(rd, region, "a region or a zone", &key.region, err);
-    if (st == SHOAL_OK)
-        st = keep_name(rd, zone, "a zone", &key.zone, err);
-    if (st == SHOAL_OK)
-        st = keep_name(rd, place->kind, "a kind of instance", &key.kind, err);
-    if (st == SHOAL_OK && place->product.size > 0)
-        st = keep_name(rd, place->product, "a product", &key.product, err);
-    if (st != SHOAL_OK)
-        return st;
-    st = market_draft_offer(rd->draft, &key, out_offer);
-    return st == SHOAL_OK ? st : full(rd, st, err);
+    key.cloud = keep_name(rd, place->cloud, "the name of a cloud");
+    key.region = keep_name(rd, region, "a region or a zone");
+    key.zone = keep_name(rd, zone, "a zone");
+    key.kind = keep_name(rd, place->kind, "a kind of instance");
+    if (place->product.length > 0)
+        key.product = keep_name(rd, place->product, "a product");
+    if (rd->table.status == SHOAL_OK)
+        full(rd, market_draft_offer(rd->draft, &key, &offer));
+    return offer;
 }
 
-shoal_status market_read_say(struct market_read *rd, uint32_t offer, struct market_text accelerator,
-                             double accelerators, shoal_err *err)
+void market_read_say(struct market_read *rd, uint32_t offer, struct env_cell accelerator,
+                     double accelerators)
 {
-    const char *name = NULL;
-
-    if (accelerator.size == 0)
-        return SHOAL_OK;
-    shoal_status st = keep_name(rd, accelerator, "the name of an accelerator", &name, err);
-    if (st != SHOAL_OK)
-        return st;
-    st = market_draft_holds(rd->draft, offer, name, accelerators);
-    return st == SHOAL_OK ? st : full(rd, st, err);
+    if (accelerator.length == 0 || rd->table.status != SHOAL_OK)
+        return;
+    const char *name = keep_name(rd, accelerator, "the name of an accelerator");
+    if (name != NULL)
+        full(rd, market_draft_holds(rd->draft, offer, name, accelerators));
 }
 
-shoal_status market_read_add(struct market_read *rd, uint32_t offer, double at_s, double usd_h,
-                             shoal_err *err)
+void market_read_add(struct market_read *rd, uint32_t offer, double at_s, double usd_h)
 {
-    shoal_status st = market_draft_point(rd->draft, offer, at_s, usd_h);
+    struct env_table *t = &rd->table;
 
-    return st == SHOAL_OK ? st : full(rd, st, err);
+    if (t->status != SHOAL_OK)
+        return;
+    if (rd->stop != NULL && atomic_load_explicit(rd->stop, memory_order_relaxed))
+        t->status = base_err(t->err, SHOAL_E_CANCELLED, "stopped while prices were read");
+    else
+        full(rd, market_draft_point(rd->draft, offer, at_s, usd_h));
 }

@@ -3,7 +3,6 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "market/columns.h"
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -77,49 +76,43 @@ shoal_status market_speeds_parse(struct market_speeds *speeds, const char *model
 
 enum { COLUMN_INSTANCE, COLUMN_SPEED, COLUMN_MODEL, COLUMN_COUNT };
 
-static shoal_status read_row(struct market_speeds *speeds, struct market_csv *csv, shoal_err *err)
+static void read_row(struct market_speeds *speeds, struct env_table *t)
 {
-    const struct env_field *name = market_csv_get(csv, COLUMN_INSTANCE);
-    const struct env_field *speed = market_csv_get(csv, COLUMN_SPEED);
-    const struct env_field *model = market_csv_get(csv, COLUMN_MODEL);
-    double steps_s;
+    struct env_cell name = env_table_cell(t, COLUMN_INSTANCE);
+    struct env_cell model = env_table_cell(t, COLUMN_MODEL);
 
-    if (name->length == 0 || name->length > MARKET_NAME_MAX)
-        return market_csv_expected(csv, name, "a kind of instance", err);
-    if (!base_parse_f64(speed->text, speed->length, &steps_s) ||
-        !(steps_s >= 0 && steps_s <= SPEED_MAX))
-        return market_csv_expected(csv, speed, "steps per second, 0 or more", err);
-    if (model != NULL && (model->length == 0 || model->length > MARKET_NAME_MAX))
-        return market_csv_expected(csv, model, "the name of a model", err);
-    return add(speeds, model != NULL ? model->text : "", model != NULL ? model->length : 0,
-               name->text, name->length, steps_s, err);
+    if (name.length == 0 || name.length > MARKET_NAME_MAX)
+        env_table_expected(t, name, "a kind of instance");
+    double steps_s =
+        env_table_number(t, env_table_cell(t, COLUMN_SPEED), 0, SPEED_MAX, "steps per second");
+    if (t->at[COLUMN_MODEL] >= 0 && (model.length == 0 || model.length > MARKET_NAME_MAX))
+        env_table_expected(t, model, "the name of a model");
+    if (t->status == SHOAL_OK)
+        t->status = add(speeds, model.text, model.length, name.text, name.length, steps_s, t->err);
 }
 
 shoal_status market_speeds_load(shoal_env *env, const char *path, struct market_speeds *speeds,
                                 shoal_err *err)
 {
     static const struct env_column columns[COLUMN_COUNT] = {
-        [COLUMN_INSTANCE] = {"instance", true, -1},
-        [COLUMN_SPEED] = {"steps_per_s", true, -1},
-        [COLUMN_MODEL] = {"model", false, -1},
+        [COLUMN_INSTANCE] = {"instance", true},
+        [COLUMN_SPEED] = {"steps_per_s", true},
+        [COLUMN_MODEL] = {"model", false},
     };
-    struct market_csv csv;
-    shoal_status st = market_csv_open(env, "model", path, columns, COLUMN_COUNT, &csv, err);
-
-    if (st != SHOAL_OK)
-        return st;
+    struct env_table t;
     size_t before = speeds->count;
-    while ((st = market_csv_next(&csv, err)) == SHOAL_OK) {
-        st = read_row(speeds, &csv, err);
-        if (st != SHOAL_OK)
-            break;
-    }
-    market_csv_close(&csv);
-    if (st == SHOAL_END)
-        st = speeds->count > before ? SHOAL_OK
-                                    : base_err(err, SHOAL_E_FORMAT,
-                                               "cannot read model '%.150s': no speeds in it", path);
-    return st;
+
+    if (env_table_open(env, "model", path, &t, err) != SHOAL_OK)
+        return t.status;
+    t.trim = true;
+    bool header = env_table_header(&t, NULL, columns, COLUMN_COUNT, false);
+    while (env_table_next(&t))
+        read_row(speeds, &t);
+    if (t.status == SHOAL_OK && speeds->count == before)
+        t.status = base_err(err, SHOAL_E_FORMAT, "cannot read model '%.150s': %s", path,
+                            header ? "no speeds in it" : "it is empty");
+    env_table_note(&t, speeds->ignored);
+    return env_table_close(&t);
 }
 
 bool market_speeds_has(const struct market_speeds *speeds, const char *model)

@@ -23,6 +23,7 @@ struct market_speeds {
     struct base_arena arena;
     struct market_rule *rules;
     size_t count, cap;
+    char ignored[ENV_IGNORED_MAX]; /* columns that were not known; "": none */
 };
 
 void market_speeds_init(struct market_speeds *speeds, const struct base_alloc *alloc);

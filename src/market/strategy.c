@@ -5,6 +5,8 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "page/make.h"
+#include "shoal/list.h"
 #include <string.h>
 
 #define ROW(name) extern const struct market_strategy market_strategy_##name;
@@ -81,4 +83,91 @@ double market_move_usd(const struct market_prices *prices, const struct market_j
     case SAME_ZONE:
     default: return 0;
     }
+}
+
+/* ---- listings (shoal/list.h) ---- */
+
+struct listed {
+    const char *name, *summary, *paper;
+    shoal_records knobs;
+};
+
+/* For people: a strategy, or a knob of the one above. */
+struct line {
+    const char *strategy, *knob, *fallback, *meaning;
+};
+
+struct listing {
+    shoal_records strategies, lines;
+};
+
+#define AT(member) offsetof(struct listed, member)
+static const shoal_field listed_fields[] = {
+    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "name", .help = "its name"},
+    {AT(summary), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "summary", .help = "what it is"},
+    {AT(paper), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "paper", .help = "where it comes from"},
+    {AT(knobs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "knobs", .help = "its knobs",
+     .of = &page_option_schema},
+};
+#undef AT
+static const shoal_schema listed_schema = {"strategy", NULL, "A strategy of buying.", listed_fields,
+                                           BASE_COUNT(listed_fields)};
+
+#define AT(member) offsetof(struct line, member)
+static const shoal_field line_fields[] = {
+    {AT(strategy), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "strategy", "STRATEGY", .flags = 0},
+    {AT(knob), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "knob", "KNOB", .flags = 0},
+    {AT(fallback), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "default", "DEFAULT", .flags = 0},
+    {AT(meaning), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "meaning", "MEANING",
+     .flags = SHOAL_FIELD_WRAP},
+};
+#undef AT
+static const shoal_schema line_schema = {"line", NULL, "A strategy, or a knob of the one above.",
+                                         line_fields, BASE_COUNT(line_fields)};
+
+#define AT(member) offsetof(struct listing, member)
+static const shoal_field listing_fields[] = {
+    {AT(lines), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, .of = &line_schema, .flags = 0},
+    {AT(strategies), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "strategies",
+     .help = "all strategies", .of = &listed_schema},
+};
+#undef AT
+static const shoal_schema listing_schema = {"strategies", NULL, "The strategies of buying.",
+                                            listing_fields, BASE_COUNT(listing_fields)};
+
+static size_t put_lines(struct line *lines, const struct market_strategy *strategy)
+{
+    lines[0] = (struct line){strategy->name, "", "", strategy->summary};
+    for (size_t k = 0; k < strategy->opt_count; k++) {
+        const shoal_opt *row = &strategy->opts[k];
+        lines[k + 1] = (struct line){"", row->name, base_opt_fallback(row), row->help};
+    }
+    return strategy->opt_count + 1;
+}
+
+shoal_status shoal_strategy_list(const shoal_result **out_result, shoal_err *err)
+{
+    enum { COUNT = BASE_COUNT(rows) };
+    size_t line_count = COUNT, used = 0;
+    struct page_made *made = page_made_new(&base_alloc_libc);
+    struct listing *listing = page_made_alloc(made, 1, sizeof *listing);
+    struct listed *listed = page_made_alloc(made, COUNT, sizeof *listed);
+
+    for (size_t i = 0; i < COUNT; i++)
+        line_count += rows[i]->opt_count;
+    struct line *lines = page_made_alloc(made, line_count, sizeof *lines);
+    if (listing == NULL || listed == NULL || lines == NULL)
+        return page_made_finish(made, out_result, err);
+    for (size_t i = 0; i < COUNT; i++) {
+        listed[i] =
+            (struct listed){rows[i]->name, rows[i]->summary, rows[i]->paper,
+                            page_made_options(made, rows[i]->opts, rows[i]->opt_count, false)};
+        used += put_lines(lines + used, rows[i]);
+    }
+    listing->lines = (shoal_records){.first = lines, .stride = sizeof *lines, .count = used};
+    listing->strategies =
+        (shoal_records){.first = listed, .stride = sizeof *listed, .count = COUNT};
+    made->result.schema = &listing_schema;
+    made->result.records = (shoal_records){.first = listing, .stride = sizeof *listing, .count = 1};
+    return page_made_finish(made, out_result, err);
 }

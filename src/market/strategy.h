@@ -53,7 +53,7 @@ struct market_strategy {
     const char *name;
     const char *summary; /* one line */
     const char *paper;   /* where it comes from; NULL: ours */
-    const struct base_opt *opts;
+    const shoal_opt *opts;
     size_t opt_count;
     size_t knobs_size;
     size_t note_size; /* bytes of the job's own that stay between decisions, zero at first */

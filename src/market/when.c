@@ -1,10 +1,9 @@
-/* when.c - see when.h. The calendar of reading is base_parse_utc's; here is what may stand around
- * it. */
+/* when.c - see when.h. The calendar of reading is base_parse_utc's. */
 #include "market/when.h"
 
 #include "base/decimal.h"
 #include "base/text.h"
-#include "market/date.h"
+#include "base/date.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,59 +24,11 @@ static bool keep(double at_s, double *out_s)
     return true;
 }
 
-/* "+01:00", "-0530" or "+01", as seconds east of Greenwich. */
-static bool parse_offset(const char *s, size_t length, double *out_s)
-{
-    uint64_t hours = 0, minutes = 0;
-
-    if (length < 3 || (s[0] != '+' && s[0] != '-') || !base_parse_u64(s + 1, 2, &hours))
-        return false;
-    size_t at = length > 3 && s[3] == ':' ? 4 : 3;
-    if (length > 3 && (length != at + 2 || !base_parse_u64(s + at, 2, &minutes)))
-        return false;
-    if (hours > 14 || minutes > 59)
-        return false;
-    double east = (double)(hours * 3600 + minutes * 60);
-    *out_s = s[0] == '-' ? -east : east;
-    return true;
-}
-
-/* What follows the seconds. */
-static bool parse_tail(const char *s, size_t length, double *out_s)
-{
-    size_t digits = 1;
-    double part = 0, east = 0;
-
-    if (length > 0 && s[0] == '.') {
-        while (digits < length && is_digit(s[digits]))
-            digits++;
-        if (digits < 2 || digits > 10 || !base_parse_f64(s, digits, &part))
-            return false;
-        s += digits;
-        length -= digits;
-    }
-    if (length > 0 && !(length == 1 && s[0] == 'Z') && !parse_offset(s, length, &east))
-        return false;
-    *out_s = part - east;
-    return true;
-}
-
 bool market_when_parse(const char *text, size_t length, double *out_s)
 {
-    char core[CORE + 1] = "YYYY-MM-DDT00:00:00";
-    double at_s = 0, more_s = 0;
-    size_t used = length < CORE ? length : CORE;
+    double at_s;
 
-    if (length == CORE && text[16] == ':') /* the usual case */
-        return base_parse_utc(text, length, &at_s) && keep(at_s, out_s);
-    if (length > 16 && text[16] != ':')
-        used = 16; /* no seconds: what follows is an offset */
-    if (used != 10 && used != 16 && used != CORE)
-        return false;
-    memcpy(core, text, used);
-    if (!base_parse_utc(core, CORE, &at_s) || !parse_tail(text + used, length - used, &more_s))
-        return false;
-    return keep(at_s + more_s, out_s);
+    return base_parse_utc(text, length, &at_s) && keep(at_s, out_s);
 }
 
 bool market_when_parse_us(const char *text, size_t length, double *out_s)
@@ -105,7 +56,7 @@ bool market_when_parse_us(const char *text, size_t length, double *out_s)
 
 static void put_date(int64_t days, char *buf, size_t size, unsigned second)
 {
-    struct market_day on = market_day_of(days);
+    struct base_day on = base_day_of(days);
 
     snprintf(buf, size, "%04u-%02u-%02uT%02u:%02u:%02uZ", (unsigned)on.year % 10000, on.month % 100,
              on.day % 100, second / 3600 % 100, second / 60 % 60, second % 60);

@@ -29,7 +29,8 @@
  * coordinate descent", 2021). Since u is affine in b its combination is known without touching the
  * data; it is taken if the objective falls.
  *
- * The end. When an epoch gains little, the slopes of the whole set are found at one point, which
+ * The end. A gap falls as slopes do, gains as their squares: a round ends early with an epoch that gains
+ * the square of what is asked for, and no sooner. When an epoch gains little, the slopes of the whole set are found at one point, which
  * gives the duality gap as far as the set tells and fresh priorities. Columns outside the set are
  * looked at by who calls. (Working sets as in Massias, Gramfort and Salmon, "Celer: a fast solver for
  * the lasso with dual extrapolation", 2018, and the strong rules of Tibshirani and others, 2012.)
@@ -268,8 +269,9 @@ static void accelerate(struct descent *d)
     d->u_sum = kept_sum;
 }
 
-/* Some epochs over the same members; what the last of them gained. */
-static double round_of(struct descent *d)
+/* Some epochs over the same members, until one gains no more than `enough`; what the last of them
+ * gained. */
+static double round_of(struct descent *d, double enough)
 {
     bool random = d->effort->schedule == NUM_LASSO_RANDOM;
     double gain = 0;
@@ -280,6 +282,8 @@ static double round_of(struct descent *d)
         if (!random)
             keep(d);
         gain = epoch(d);
+        if (gain <= enough)
+            return gain;
     }
     if (!random) {
         keep(d);
@@ -333,18 +337,25 @@ static double gap_of(struct descent *d, double value)
     return value - num_lasso_bound(d->p, &here, most, excess);
 }
 
+/* The gap that a solution may have. */
+static double allowed(const struct descent *d, double value)
+{
+    return d->effort->tol * (d->effort->null > 0 ? d->effort->null : value);
+}
+
 static void solve_squared(struct descent *d, struct num_lasso_point *point)
 {
-    double enough = d->effort->tol, value;
+    double value, enough;
 
     d->u = point->u;
     begin_parabola(d);
     value = model(d);
+    enough = value > 0 ? allowed(d, value) / value : d->effort->tol;
     for (uint32_t e = 0; e < d->effort->rounds_max; e++) {
-        if (round_of(d) > enough * value)
+        if (round_of(d, enough * enough * value) > enough * value)
             continue;
         value = model(d);
-        if (gap_of(d, value) <= d->effort->tol * value)
+        if (gap_of(d, value) <= allowed(d, value))
             break;
         enough *= STRICTER;
     }
@@ -397,13 +408,13 @@ static void solve_logistic(struct descent *d, struct num_lasso_point *point)
         double excess, most;
         lay_parabola(d, point);
         most = look(d, &excess);
-        if (value - num_lasso_bound(d->p, point, most, excess) <= d->effort->tol * value)
+        if (value - num_lasso_bound(d->p, point, most, excess) <= allowed(d, value))
             return;
         memcpy(d->start_b, d->set->b, d->set->count * sizeof *d->start_b);
         for (int e = 0; e < INNER_MAX; e++) {
-            double gain = round_of(d);
+            double gain = round_of(d, 0);
             first = fmax(first, gain);
-            if (gain <= INNER_SHARE * first || gain <= d->effort->tol * STRICTER * value)
+            if (gain <= INNER_SHARE * first || gain <= STRICTER * allowed(d, value))
                 break;
         }
         if (!search(d, point, value))
@@ -414,12 +425,12 @@ static void solve_logistic(struct descent *d, struct num_lasso_point *point)
 
 /* ---- all of it ---- */
 
-/* One piece of memory for all arrays; NULL: none. */
+/* One piece of memory for all arrays; NULL: none. What is not used is not touched: it may be much. */
 static double *share_out(const struct base_alloc *alloc, struct descent *d)
 {
     size_t n = d->p->x.rows, w = d->set->count;
     size_t doubles = w * (ANDERSON + 5) + n * (ANDERSON + 5);
-    double *memory = base_calloc(alloc, 1, doubles * sizeof *memory + (w + 1) * 5), *at = memory;
+    double *memory = base_malloc(alloc, doubles * sizeof *memory + (w + 1) * 5), *at = memory;
 
     if (memory == NULL)
         return NULL;

@@ -53,7 +53,8 @@ struct num_lasso_point {
 enum num_lasso_schedule { NUM_LASSO_PRIORITY, NUM_LASSO_CYCLIC, NUM_LASSO_RANDOM };
 
 struct num_lasso_effort {
-    double tol; /* ends when the gap, as far as the set's columns tell, is tol x objective */
+    double tol;  /* ends when the gap, as far as the set's columns tell, is tol x objective, */
+    double null; /* or, if this is above 0, tol x it */
     uint32_t rounds_max; /* of five epochs */
     enum num_lasso_schedule schedule;
     uint64_t seed; /* of a random order */
@@ -72,12 +73,18 @@ struct num_lasso_work {
 
 struct num_lasso_ops {
     const char *name;
+    uint32_t lanes;
     double (*dot)(const struct num_columns *x, uint32_t column, const double *u);
     /* u_i -= step v_i x_ij; v NULL: 1 */
     void (*move)(const struct num_columns *x, uint32_t column, double step, const double *v,
                  double *u);
     /* sums of v x and v x^2 over a column; v NULL: 1 */
     void (*sums)(const struct num_columns *x, uint32_t column, const double *v, double out[2]);
+    /* sum (stride, stride) += products of the columns in `panel`, a block of rows (lasso_gram.c), where
+     * the second column is not before the first; stride a multiple of NUM_LASSO_GRAM_ALIGN. */
+    void (*gram)(size_t stride, const double *panel, double *sum);
+    /* to -= step x; count a multiple of NUM_LASSO_GRAM_ALIGN */
+    void (*shift)(size_t count, double step, const double *x, double *to);
 };
 
 /* The fastest this machine has of at most lanes_max doubles at once (1: plain C). */
@@ -95,6 +102,19 @@ double num_lasso_objective(const struct num_lasso *p, const struct num_lasso_set
  * columns of (|g_j| - lambda mix)^2 where that is above 0. */
 double num_lasso_bound(const struct num_lasso *p, const struct num_lasso_point *point, double most,
                        double excess);
+
+/* A solution that is kept; the caller's arrays. */
+struct num_lasso_past {
+    double *b, *z; /* (set), (rows) */
+    double intercept;
+};
+/* A start for the next penalty, p->lambda. The point is a solution of a larger one and `past` of a
+ * larger one still; the path goes on along the line through them, `by` times as far. A coefficient
+ * that would cross 0 ends there, one that is 0 stays. Taken, and true, if the objective is lower
+ * there. Either way `past` is then what the point was. The set has all columns that are not 0 in either. */
+bool num_lasso_ahead(const struct num_lasso_ops *ops, const struct num_lasso *p, double by,
+                     struct num_lasso_past *past, struct num_lasso_set *set,
+                     struct num_lasso_point *point);
 
 /* Minimises over the columns of the set, from `point`, which must be that of set->b. Adds to *work.
  * On failure (memory) nothing has changed. */
@@ -166,6 +186,47 @@ double num_lasso_joint_begin(const struct num_lasso *p, struct num_lasso_set *se
 /* After a join. True: the round is over, and set->b and u are the best that its points make. */
 bool num_lasso_joint_next(const struct num_lasso *p, struct num_lasso_set *set,
                           struct num_lasso_joint *joint, double *u);
+
+/* ---- by products of columns; squared loss, all weights 1, a dense matrix ----
+ *
+ * With far more rows than columns the matrix of products X'X is made once, and the whole path is found
+ * from it without looking at a row again: a visit costs a column of the products if the coordinate
+ * moves and nothing else, and the gap is known after every epoch. lasso_gram.c says how and why. */
+
+enum { NUM_LASSO_GRAM_ROWS = 128, NUM_LASSO_GRAM_ALIGN = 24 };
+
+/* Columns of the products with those of y and of 1, rounded up; doubles of workspace. */
+size_t num_lasso_gram_stride(uint32_t columns);
+size_t num_lasso_gram_work_size(uint32_t columns);
+/* sum (stride, stride) += products of columns less `mean` (columns), y and 1 over rows first .. first +
+ * count - 1. */
+void num_lasso_gram_add(const struct num_lasso_ops *ops, const struct num_lasso *p,
+                        const double *mean, uint32_t first, uint32_t count, double *work,
+                        double *sum);
+
+struct num_lasso_gram {
+    uint32_t columns;
+    size_t stride;
+    double *g;       /* (columns, stride) x_i' x_j / rows, centred where there is an intercept */
+    double *q;       /* (stride) x_j' y / rows, likewise */
+    double yy;       /* y'y / rows, likewise */
+    double rounding; /* how far sums may be off, against what they sum up */
+};
+/* The whole from sums over all rows, in place. out_center: (columns) what was taken off the columns
+ * beside `mean`; out_mean: likewise of y. */
+struct num_lasso_gram num_lasso_gram_make(const struct num_lasso *p, double *sum,
+                                          double *out_center, double *out_mean);
+
+struct num_lasso_gram_found {
+    double objective, loss, gap; /* the gap with what rounding may hide */
+    bool stuck;                  /* it is larger than was asked for, and no move gains anything */
+};
+/* Starts at b (columns) and runs at least one epoch, until the gap is at most tol x objective or, if `null`
+ * is above 0, tol x it. slope: (stride) workspace. */
+struct num_lasso_gram_found num_lasso_gram_solve(const struct num_lasso_ops *ops,
+                                                 const struct num_lasso_gram *gram, double lambda,
+                                                 double mix, double tol, double null, double *b,
+                                                 double *slope, struct num_lasso_work *work);
 
 /* The specification of a solution, slow, for small problems; slope: (columns) workspace. The
  * objective of any b (columns), and the b that a number of rounds finds. */

@@ -117,6 +117,52 @@ double num_lasso_objective(const struct num_lasso *p, const struct num_lasso_set
     return num_lasso_loss_at(p, point->z) + num_lasso_penalty(p, set->b, set->count);
 }
 
+/* ---- the next penalty ---- */
+
+static void swap(double *a, double *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+    }
+}
+
+/* Between penalties at which a coefficient appears or disappears the minimum of a squared loss is
+ * linear in the penalty, and z is linear in b: what is new costs a pass over the rows, and one over each column
+ * that ends at 0 (a predictor step, as in Park and Hastie, "L1-regularization path algorithm for
+ * generalized linear models", 2007). */
+bool num_lasso_ahead(const struct num_lasso_ops *ops, const struct num_lasso *p, double by,
+                     struct num_lasso_past *past, struct num_lasso_set *set,
+                     struct num_lasso_point *point)
+{
+    const uint32_t n = p->x.rows;
+    double here = point->intercept, before, after;
+
+    /* where it goes is put in the place of the past */
+    for (uint32_t i = 0; i < n; i++)
+        past->z[i] = point->z[i] + by * (point->z[i] - past->z[i]);
+    for (uint32_t i = 0; i < set->count; i++) {
+        double b = set->b[i], on = b + by * (b - past->b[i]);
+        past->b[i] = on * b > 0 ? on : 0;
+        if (past->b[i] != on)
+            ops->move(&p->x, set->column[i], on - past->b[i], NULL, past->z);
+    }
+    before = num_lasso_objective(p, set, point);
+    after = num_lasso_loss_at(p, past->z) + num_lasso_penalty(p, past->b, set->count);
+    if (after < before) {
+        swap(past->b, set->b, set->count);
+        swap(past->z, point->z, n);
+        point->intercept += by * (here - past->intercept);
+        num_lasso_settle(p, point);
+    } else {
+        memcpy(past->b, set->b, set->count * sizeof *past->b);
+        memcpy(past->z, point->z, n * sizeof *past->z);
+    }
+    past->intercept = here;
+    return after < before;
+}
+
 /* ---- the bound ---- */
 
 static double entropy(double q)

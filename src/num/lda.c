@@ -26,9 +26,6 @@
 #include "base/assert.h"
 #include "num/lda_work.h"
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 enum { COUNT_MAX = 0xfff, CHUNK = 4096, PAD = 16 /* lanes past the end of a buffer */ };
 
@@ -276,36 +273,11 @@ static inline float float_of_bits(uint32_t bits)
     return x;
 }
 
-#define LANES     1
-#define LANE_NAME "plain"
-#include "num/lda_lanes.inc"
-#include "num/lda_body.inc"
-#undef LANES
-#undef LANE_NAME
-
-#if defined(__x86_64__)
-#define LANES     8
-#define LANE_NAME "avx2"
-#include "num/lda_lanes.inc"
-#include "num/lda_body.inc"
-#undef LANES
-#undef LANE_NAME
-#define LANES     16
-#define LANE_NAME "avx512"
-#include "num/lda_lanes.inc"
-#include "num/lda_body.inc"
-#undef LANES
-#undef LANE_NAME
-#endif
+#define LANES_TEXT  "num/lda_body.inc"
+#define LANES_BYTES 4
+#include "num/lanes.inc"
 
 const struct num_lda_ops *num_lda_ops_find(uint32_t lanes_max)
 {
-#if defined(__x86_64__)
-    if (lanes_max >= 16 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-        return &ops_avx512;
-    if (lanes_max >= 8 && __builtin_cpu_supports("avx2"))
-        return &ops_avx2;
-#endif
-    (void)lanes_max;
-    return &ops_plain;
+    return LANES_FIND(&ops, lanes_max);
 }

@@ -319,6 +319,8 @@ shoal_status num_lda_complete(struct num_lda_judge *judge, const struct num_corp
     shoal_assert(last <= corpus->documents);
     for (uint32_t d = first; d < last; d++) {
         uint64_t seen;
+        if (corpus->start[d] == corpus->start[d + 1])
+            continue; /* nothing to see or to score */
         clear_document(judge);
         if (split(judge, corpus, d, &seen) != 0)
             return base_err_nomem(err, "folding a document in");

@@ -1,7 +1,7 @@
 /* linear.c - the passes of linear models over sparse rows, and what to make of them.
  *
  * The passes are one text (linear_body.inc), compiled for one lane (the specification), eight (AVX2)
- * and sixteen (AVX-512). With one weight vector a row is gathered and scattered; with several the
+ * and sixteen (AVX-512). With one weight vector a row is gathered and scattered, unless its columns follow on each other; with several the
  * vectors run over the lanes, so that twenty one-against-the-rest problems cost little more than
  * one. Data and weights are floats; sums over rows are doubles.
  *
@@ -10,13 +10,13 @@
  * Newton. A clock sums gradients and keeps the curve of each row; conjugate gradients,
  * preconditioned by the Hessian's diagonal, take a clock a step; the next gradient clock tries the
  * full step and halves it while the objective does not fall (Armijo). With one lane, few columns
- * and short rows the Hessian itself is summed and factored, which takes one clock. Hessians of a
- * sample of the rows were measured and lost wherever there are fewer than some 100 rows a column.
+ * and short or dense rows the Hessian itself is summed and factored, which takes one clock.
  *
  * A hinge has no curvature; with its kink rounded off to a parabola it has, and slopes of that are
  * dual variables of the sharp one, so each gradient pass also bounds the minimum from below. The
- * caller narrows the parabola step by step. For one weight vector and few columns, or for data that
- * caches cannot hold; elsewhere dual ascent took a third to a tenth of the time.
+ * parabola is centred on an estimate of the dual variables, which the caller renews: the method of
+ * multipliers, whose parabola need not become narrow. With more columns than rows dual ascent takes
+ * less time.
  *
  * Dual coordinate ascent (Hsieh and others, "A dual coordinate descent method for large-scale linear
  * SVM", 2008; Yu and others, "Dual coordinate descent methods for logistic regression and maximum
@@ -40,35 +40,34 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 enum {
     BLOCK = 1024,      /* margins in flight in a gradient pass */
     CHUNK = 512,       /* entries summed in floats before they go to a double */
     NEWTON_STEPS = 12, /* at most, for one logistic dual variable */
     AHEAD = 3,         /* rows prefetched in a random order */
+    AHEAD_FLAT = 32,   /* where most are passed over */
     REST_MAX = 8,
-    GRAM_COLUMNS_MAX = 512,   /* a Hessian of 1 MiB */
-    STREAM_ENTRIES = 1 << 24, /* more than caches have: passes in random order are slow */
-    GRAM_ENTRIES_MAX = 32     /* a row: at n entries a Gram pass costs n / 4 Hessian passes */
+    GRAM_COLUMNS_MAX = 512, /* a Hessian of 1 MiB */
+    GRAM_ENTRIES_MAX = 32,  /* a row: at n entries a Gram pass costs n / 4 Hessian passes */
+    GRAM_TILE = 8           /* dense rows at once, which cost far less */
 };
 static const float STEP_MIN = 1e-3f; /* of those steps, after which one more is not needed */
 static const float REACH_MIN = 0.1f;
+static const float NORM_MIN =
+    1e-30f; /* of a row without entries, which is at its minimum at once */
 static const double SCALE_MIN = 1e-6, NORM_MAX = 1e30;
 
 enum num_linear_way num_linear_choose(const struct num_csr *x, uint64_t entries, uint32_t lanes,
                                       enum num_linear_loss loss, enum num_linear_penalty penalty)
 {
+    bool dense = entries / x->columns >= x->rows;
     bool gram = lanes == 1 && loss != NUM_LINEAR_SOFTMAX && x->columns <= GRAM_COLUMNS_MAX &&
-                entries / GRAM_ENTRIES_MAX <= x->rows;
+                (dense || entries / GRAM_ENTRIES_MAX <= x->rows);
 
     if (penalty == NUM_LINEAR_ABSOLUTE)
         return gram && x->rows >= x->columns ? NUM_LINEAR_GRAM : NUM_LINEAR_LASSO;
     if (loss != NUM_LINEAR_SOFTMAX && x->rows < x->columns)
-        return NUM_LINEAR_DUAL;
-    if (loss == NUM_LINEAR_HINGE && !gram && (lanes > 1 || entries < STREAM_ENTRIES))
         return NUM_LINEAR_DUAL;
     return gram ? NUM_LINEAR_GRAM : NUM_LINEAR_NEWTON;
 }
@@ -117,6 +116,12 @@ const float num_linear_step[NUM_LINEAR_STEPS] = {1.5f,   1,      0.75f,   0.5f, 
                                                  0.18f,  0.125f, 0.0625f, 0.032f, 0.016f, 0.008f,
                                                  0.004f, 0.002f, 0.001f,  0.0005f};
 
+/* Columns that follow on each other, as those of dense rows do: no gathers and scatters. */
+static inline bool is_run(const uint32_t *index, uint64_t count)
+{
+    return count > 0 && index[count - 1] - index[0] == count - 1;
+}
+
 /* Rows without curvature have no part in the Hessian: most, of a hinge. */
 static bool is_flat(const float *curve, size_t lanes)
 {
@@ -135,17 +140,25 @@ static void aim(const struct num_linear *p, uint64_t row, size_t count, float *s
             sign[i * p->lanes + p->label[row + i]] = 1;
 }
 
-static inline void prefetch(const struct num_linear *p, const struct num_linear_dual *dual,
-                            uint64_t row)
+/* The margins move along the line; z is recomputed from them. */
+static void move_margins(const struct num_linear_slope *out, size_t from, size_t count,
+                         const float *sign, float *z)
 {
-    uint64_t from = p->x.start[row], to = p->x.start[row + 1];
-    __builtin_prefetch(&dual->norm[row]);
-    __builtin_prefetch(&p->label[row]);
-    __builtin_prefetch(&dual->alpha[row * p->lanes]);
+    for (size_t i = 0; i < count; i++)
+        z[i] = sign[i] * (out->margin[from + i] + out->moved * out->along[from + i]);
+}
+
+/* Of a row that is visited soon: in random order the processor cannot foresee it. Of long rows the
+ * start is enough. */
+static inline void prefetch(const struct num_csr *x, uint64_t row)
+{
+    uint64_t from = x->start[row], to = x->start[row + 1];
+
+    to = to - from < CHUNK ? to : from + CHUNK;
     for (uint64_t e = from; e < to; e += 16) {
-        __builtin_prefetch(&p->x.index[e]);
-        if (p->x.value != NULL)
-            __builtin_prefetch(&p->x.value[e]);
+        __builtin_prefetch(&x->index[e]);
+        if (x->value != NULL)
+            __builtin_prefetch(&x->value[e]);
     }
 }
 
@@ -168,20 +181,29 @@ static void diagonal(const struct num_linear *p, const float *curve, float *work
     }
 }
 
-static void gram(const struct num_linear *p, const float *curve, float *out)
+/* Of runs: the same columns. */
+static bool are_alike(const struct num_csr *x, uint64_t one, uint64_t other)
 {
-    for (uint64_t row = 0; row < p->x.rows; row++) {
-        uint64_t from = p->x.start[row], count = p->x.start[row + 1] - from;
-        const uint32_t *index = p->x.index + from;
-        const float *value = p->x.value != NULL ? p->x.value + from : NULL;
-        if (curve[row] == 0)
-            continue;
-        for (uint64_t i = 0; i < count; i++) {
-            float *to = out + (size_t)index[i] * p->x.columns;
-            float by = curve[row] * (value != NULL ? value[i] : 1);
-            for (uint64_t j = 0; j <= i; j++)
-                to[index[j]] += value != NULL ? by * value[j] : by;
-        }
+    return x->start[one + 1] - x->start[one] == x->start[other + 1] - x->start[other] &&
+           x->index[x->start[one]] == x->index[x->start[other]];
+}
+
+static bool is_run_row(const struct num_csr *x, uint64_t row)
+{
+    return is_run(x->index + x->start[row], x->start[row + 1] - x->start[row]);
+}
+
+static void gram_row(const struct num_linear *p, uint64_t row, float curve, float *out)
+{
+    uint64_t from = p->x.start[row], count = p->x.start[row + 1] - from;
+    const uint32_t *index = p->x.index + from;
+    const float *value = p->x.value != NULL ? p->x.value + from : NULL;
+
+    for (uint64_t i = 0; i < count; i++) {
+        float *to = out + (size_t)index[i] * p->x.columns;
+        float by = curve * (value != NULL ? value[i] : 1);
+        for (uint64_t j = 0; j <= i; j++)
+            to[index[j]] += value != NULL ? by * value[j] : by;
     }
 }
 
@@ -202,8 +224,11 @@ static float lasso_step(const struct num_linear_lasso *p, size_t at, float peak,
     else
         step = -w;
     *total += w > 0 ? fabs(g + 1) : w < 0 ? fabs(g - 1) : fmax(fabs(g) - 1, 0);
-    if (p->still)
+    if (p->look != NULL) {
+        p->look[0] = fmax(p->look[0], fabs(g));
+        p->look[1] += g * w;
         return 0;
+    }
     step = fmin(fmax(step, -reach), reach);
     float next = (float)(w + step), moved = next - p->weight[at];
     p->weight[at] = next;
@@ -211,37 +236,11 @@ static float lasso_step(const struct num_linear_lasso *p, size_t at, float peak,
     return moved;
 }
 
-#define LANES 1
-#define NAME  "plain"
-#include "num/linear_lanes.inc"
-#include "num/linear_body.inc"
-#undef LANES
-#undef NAME
-
-#if defined(__x86_64__)
-#define LANES 8
-#define NAME  "avx2"
-#include "num/linear_lanes.inc"
-#include "num/linear_body.inc"
-#undef LANES
-#undef NAME
-#define LANES 16
-#define NAME  "avx512"
-#include "num/linear_lanes.inc"
-#include "num/linear_body.inc"
-#undef LANES
-#undef NAME
-#endif
+#define LANES_TEXT  "num/linear_body.inc"
+#define LANES_BYTES 4
+#include "num/lanes.inc"
 
 const struct num_linear_ops *num_linear_ops_find(uint32_t lanes_max)
 {
-#if defined(__x86_64__)
-    if (lanes_max >= 16 && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return &ops_avx512;
-    if (lanes_max >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &ops_avx2;
-#endif
-    (void)lanes_max;
-    return &ops_plain;
+    return LANES_FIND(&ops, lanes_max);
 }

@@ -27,7 +27,8 @@
 
 enum num_linear_loss {
     NUM_LINEAR_LOGISTIC,      /* log(1 + exp(-m)), m = +-z */
-    NUM_LINEAR_HINGE,         /* max(0, 1 - m); with `smooth` its kink is rounded off */
+    NUM_LINEAR_HINGE,         /* max(0, 1 - m), the most of a (1 - m) over a in [0, 1]; smoothed: of
+                                 a (1 - m) - smooth (a - center)^2 / 2 */
     NUM_LINEAR_SQUARED_HINGE, /* max(0, 1 - m)^2 */
     NUM_LINEAR_SOFTMAX        /* log sum_k exp(z_k) - z_label; no dual pass */
 };
@@ -40,8 +41,7 @@ struct num_linear {
     uint32_t lanes;
     enum num_linear_loss loss;
     float cost;
-    float
-        smooth; /* hinge: a parabola in place of the kink, for margins this wide about 1; 0: none */
+    float smooth; /* hinge: margins this wide are on a parabola in place of the kink; 0: none */
 };
 
 /* Floats of workspace that passes with a `work` want. */
@@ -51,10 +51,15 @@ struct num_linear {
  * has two more sums: of the sharp losses at these margins, and of the dual variables that its slopes
  * are. Those are feasible, so with v = -gradient, dual - |v|^2 / 2 is below the minimum. */
 struct num_linear_slope {
-    float *gradient;    /* (columns, lanes), added to */
-    float *factor;      /* (rows, lanes): d/dz of cost x loss; the gradient is x' factor */
-    float *curve;       /* (rows, lanes): second derivative; of softmax the probabilities */
-    float *margin;      /* (rows, lanes): how far on the right side */
+    float *gradient; /* (columns, lanes), added to */
+    float *factor;   /* (rows, lanes): d/dz of cost x loss; the gradient is x' factor */
+    float *curve;    /* (rows, lanes): second derivative; of softmax the probabilities */
+    float *margin;   /* (rows, lanes): how far on the right side */
+    float *center;   /* (rows, lanes), 0 to 1: of a smoothed hinge, not NULL then */
+    float recentre;  /* above 0: each center first becomes the a of these margins, smoothed so */
+    const float
+        *along; /* (rows, lanes); not NULL: `margin` is an input, and moves by `moved` x this */
+    float moved;
     float *work;        /* NUM_LINEAR_WORK(lanes), not NULL */
     double sharp, dual; /* added to */
 };
@@ -87,7 +92,9 @@ struct num_linear_lasso {
     uint64_t count;
     uint32_t lanes;
     float cost, spread;
-    bool still;    /* looks only: nothing is changed */
+    /* Not NULL: looks only, and nothing is changed. [0] becomes at least the largest |slope| of
+     * cost x losses, and [1] grows by the sum of slope x weight. */
+    double *look;
     float *work;   /* NUM_LINEAR_WORK(lanes) */
     double *slope; /* (2, lanes) workspace */
 };
@@ -109,10 +116,10 @@ struct num_linear_ops {
                     float *out);
     /* out (columns, lanes) += the Hessian's diagonal. */
     void (*diagonal)(const struct num_linear *p, const float *curve, float *work, float *out);
-    /* Of a smoothed hinge with these margins: out[i] += d/dt of cost x loss at w + t v, for each
-     * length t of num_linear_step. */
-    void (*line)(const struct num_linear *p, const float *margin, const float *v, float *work,
-                 double out[NUM_LINEAR_STEPS]);
+    /* Of a smoothed hinge with these margins and centers: out[i] += d/dt of cost x loss at w + t v, for each
+     * length t of num_linear_step; along (rows, lanes): what t = 1 adds to the margins. */
+    void (*line)(const struct num_linear *p, const float *margin, const float *center,
+                 const float *v, float *work, float *along, double out[NUM_LINEAR_STEPS]);
     /* One lane: out (columns, columns), lower half += the Hessian. For few columns. */
     void (*gram)(const struct num_linear *p, const float *curve, float *out);
     /* Dual coordinate ascent over dual->order: alpha changes in place, and w by spread x the sum of

@@ -18,15 +18,12 @@
  * rank^2 / 2 multiply-adds per rating and rank^3 / 6 per row. Single precision throughout: what
  * solves slightly other equations is as good a step.
  *
- * The texts (mf_sgd_body.inc, mf_als_body.inc) are compiled for one lane (the specification), eight
+ * The text (mf_body.inc) is compiled for one lane (the specification), eight
  * and sixteen; sums over lanes differ in order, so results agree to rounding (test_mf.c). */
 #include "num/mf.h"
 
 #include <math.h>
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 enum { CHUNK = 64, AHEAD = 12 /* columns asked of memory before they are used */ };
 /* Relative to the diagonal: smaller pivots are rounding errors. */
@@ -63,49 +60,13 @@ static void mirror(float *a, uint32_t stride)
             a[(size_t)i * stride + j] = a[(size_t)j * stride + i];
 }
 
-#define LANES     1
-#define TILE      4
-#define LANE_NAME "plain"
-#include "num/mf_lanes.inc"
-#include "num/mf_sgd_body.inc"
-#include "num/mf_als_body.inc"
-#undef LANES
-#undef TILE
-#undef LANE_NAME
-
-#if defined(__x86_64__)
-#define LANES     8
-#define TILE      4
-#define LANE_NAME "avx2"
-#include "num/mf_lanes.inc"
-#include "num/mf_sgd_body.inc"
-#include "num/mf_als_body.inc"
-#undef LANES
-#undef TILE
-#undef LANE_NAME
-#define LANES     16
-#define TILE      8
-#define LANE_NAME "avx512"
-#include "num/mf_lanes.inc"
-#include "num/mf_sgd_body.inc"
-#include "num/mf_als_body.inc"
-#undef LANES
-#undef TILE
-#undef LANE_NAME
-#endif
+#define LANES_TEXT  "num/mf_body.inc"
+#define LANES_BYTES 4
+#include "num/lanes.inc"
 
 const struct num_mf_ops *num_mf_ops_find(uint32_t lanes_max)
 {
-#if defined(__x86_64__)
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (lanes_max >= 16 && avx2 && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512dq"))
-        return &ops_avx512;
-    if (lanes_max >= 8 && avx2)
-        return &ops_avx2;
-#endif
-    (void)lanes_max;
-    return &ops_plain;
+    return LANES_FIND(&ops, lanes_max);
 }
 
 /* p^T gram p counts every column as c = 1, s = 0; ratings are then put right. */

@@ -2,17 +2,17 @@
  *
  *   share.c         the solver object, its entry points, the search over a curve
  *   share_level.c   the largest common level, by prices and a small master: read this one first
- *   share_oracle.c  its inner loop: what every job answers to a vector of prices
+ *   share_oracle.c  its inner loop: what every job answers to a vector of prices, also when its
+ *                   time has a value (share_ways.h)
  *   share_sum.c     the largest sum with floors; share_climb.c finds its prices and its mix
  *   share_keep.c    which floors to keep
- *   share_ways.c    the inner loop of both: what jobs answer when their time has a value
  *   share_fill.c    water filling through a tree, in stages; share_game.c finds the prices of a
  *                   budget, share_stop.c says who stops at the end of a stage
  *   share_tree.c    how a budget runs down a tree of entities
  *
- * The inner loops are one text each (share_oracle_body.inc, share_ways_body.inc), compiled once per
- * instruction set by the names of share_lanes.inc. What the parts of the sum and of the filling
- * share is in share_sum.h and share_fill.h. Tests: tests/unit/num/test_share_*.c. */
+ * The inner loops are one text (share_oracle_body.inc), compiled once per instruction set by the
+ * names of lanes.inc. What the parts of the sum and of the filling share is in share_sum.h and
+ * share_fill.h. Tests: tests/unit/num/test_share_*.c. */
 #ifndef NUM_SHARE_CORE_H
 #define NUM_SHARE_CORE_H
 

@@ -38,40 +38,6 @@ void page_axis_time(struct page_axis *axis, double span_s)
     }
 }
 
-/* True when a label at `at` would stand apart from those there are. */
-static bool has_room(const struct page_axis *axis, double at)
-{
-    for (size_t i = 0; i < axis->count; i++)
-        if (fabs(axis->ticks[i].at - at) < 0.11)
-            return false;
-    return true;
-}
-
-void page_axis_log_time(struct page_axis *axis, double lo_s, double hi_s)
-{
-    static const struct {
-        double at_s;
-        const char *label;
-        bool minor; /* only where the major ones leave room */
-    } marks[] = {
-        {1e-3, "1 ms", false},      {0.1, "0.1 s", false},          {1, "1 s", false},
-        {10, "10 s", false},        {60, "1 min", false},           {600, "10 min", false},
-        {3600, "1 h", false},       {21600, "6 h", false},          {86400, "1 d", false},
-        {604800, "7 d", false},     {2592000, "30 d", false},       {31536000, "1 y", false},
-        {315360000, "10 y", false}, {3153600000.0, "100 y", false}, {30, "30 s", true},
-        {300, "5 min", true},       {1800, "30 min", true},         {10800, "3 h", true},
-        {43200, "12 h", true},      {259200, "3 d", true},          {1209600, "14 d", true},
-        {120, "2 min", true},       {1200, "20 min", true},         {7200, "2 h", true},
-        {14400, "4 h", true},       {172800, "2 d", true}};
-    axis->count = 0;
-    double width = log(hi_s / lo_s);
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        double at = log(marks[i].at_s / lo_s) / width;
-        if (has_room(axis, at))
-            add_tick(axis, at, marks[i].minor, marks[i].label);
-    }
-}
-
 void page_axis_log(struct page_axis *axis, double lo, double hi)
 {
     axis->count = 0;
@@ -144,13 +110,4 @@ void page_axis_range(struct page_axis *axis, double *lo, double *hi)
     }
     *lo = first * step;
     *hi = last * step;
-}
-
-void page_axis_share(struct page_axis *axis)
-{
-    static const char *const labels[] = {"0", "25\xc2\xa0%", "50\xc2\xa0%", "75\xc2\xa0%",
-                                         "100\xc2\xa0%"};
-    axis->count = 0;
-    for (size_t i = 0; i < 5; i++)
-        add_tick(axis, (double)i / 4, false, labels[i]);
 }

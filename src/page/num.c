@@ -58,91 +58,22 @@ const char *page_value(double value, int digits, char *buf, size_t size)
     return buf;
 }
 
-/* Three digits or so: for columns, where neighbours are compared. */
-static const char *number3(double value, char *buf, size_t size)
-{
-    double a = fabs(value);
-    if (a >= 99.95)
-        return whole(value, buf, size);
-    snprintf(buf, size, a >= 9.995 ? "%.1f" : value == 0 ? "%.0f" : "%.2f", value);
-    return buf;
-}
+enum unit { UNIT_S, UNIT_MIN, UNIT_H, UNIT_D };
 
-static enum page_unit unit_of(double seconds)
+static enum unit unit_of(double seconds)
 {
     double a = fabs(seconds);
-    return a < 99.5          ? PAGE_UNIT_S
-           : a < 99.5 * 60   ? PAGE_UNIT_MIN
-           : a < 99.5 * 3600 ? PAGE_UNIT_H
-                             : PAGE_UNIT_D;
+    return a < 99.5 ? UNIT_S : a < 99.5 * 60 ? UNIT_MIN : a < 99.5 * 3600 ? UNIT_H : UNIT_D;
 }
 
 const char *page_duration(double seconds, char *buf, size_t size)
 {
     if (!isfinite(seconds))
         return nothing(buf, size);
-    enum page_unit unit = unit_of(seconds);
+    enum unit unit = unit_of(seconds);
     char digits[48];
     page_number(seconds / unit_s[unit], digits, sizeof digits);
     snprintf(buf, size, "%s" NBSP "%s", digits, unit_name[unit]);
-    return buf;
-}
-
-enum page_unit page_unit_for(const double *seconds, size_t count)
-{
-    double logs = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(seconds[i]) && seconds[i] > 0) {
-            logs += log(seconds[i]);
-            n++;
-        }
-    return n == 0 ? PAGE_UNIT_S : unit_of(exp(logs / (double)n));
-}
-
-const char *page_duration_in(double seconds, enum page_unit unit, char *buf, size_t size)
-{
-    if (!isfinite(seconds))
-        return nothing(buf, size);
-    char digits[48];
-    snprintf(buf, size, "%s" NBSP "%s", number3(seconds / unit_s[unit], digits, sizeof digits),
-             unit_name[unit]);
-    return buf;
-}
-
-const char *page_percent(double share, char *buf, size_t size)
-{
-    if (!isfinite(share))
-        return nothing(buf, size);
-    double percent = share * 100;
-    snprintf(buf, size, percent != 0 && fabs(percent) < 9.95 ? "%.1f" NBSP "%%" : "%.0f" NBSP "%%",
-             percent);
-    return buf;
-}
-
-const char *page_usd(double usd, char *buf, size_t size)
-{
-    if (!isfinite(usd))
-        return nothing(buf, size);
-    char digits[48];
-    if (fabs(usd) < 100)
-        snprintf(buf, size, "$%.2f", usd);
-    else
-        snprintf(buf, size, "$%s", whole(usd, digits, sizeof digits));
-    return buf;
-}
-
-const char *page_ms(double ms, char *buf, size_t size)
-{
-    if (!isfinite(ms))
-        return nothing(buf, size);
-    char digits[48];
-    if (fabs(ms) < 0.0995)
-        snprintf(buf, size, "%s" NBSP "\xc2\xb5s", page_number(ms * 1000, digits, sizeof digits));
-    else if (fabs(ms) < 9950)
-        snprintf(buf, size, "%s" NBSP "ms", page_number(ms, digits, sizeof digits));
-    else
-        return page_duration(ms / 1000, buf, size);
     return buf;
 }
 
@@ -174,9 +105,8 @@ static size_t utf8_size(const unsigned char *s, const unsigned char *end)
     return n;
 }
 
-/* `length`: bytes of the name; `breaks`: a line may break after each colon. */
-static void write_name(struct base_buf *out, const char *name, size_t length, size_t chars,
-                       bool breaks)
+/* `length`: bytes of the name. */
+static void write_name(struct base_buf *out, const char *name, size_t length, size_t chars)
 {
     const unsigned char *s = (const unsigned char *)name, *end = s + length;
     for (size_t n = 0; s < end; n++) {
@@ -188,8 +118,6 @@ static void write_name(struct base_buf *out, const char *name, size_t length, si
         char one[5] = {0};
         memcpy(one, s, size);
         base_buf_html(out, size == 0 ? "\xef\xbf\xbd" : one);
-        if (breaks && one[0] == ':')
-            base_buf_puts(out, "<wbr>");
         s += size == 0 ? 1 : size;
     }
 }
@@ -197,18 +125,12 @@ static void write_name(struct base_buf *out, const char *name, size_t length, si
 void page_name(struct base_buf *out, const char *name, size_t chars)
 {
     if (name != NULL)
-        write_name(out, name, strlen(name), chars, false);
+        write_name(out, name, strlen(name), chars);
 }
 
 void page_name_of(struct base_buf *out, const char *name, size_t size, size_t chars)
 {
-    write_name(out, name, strnlen(name, size), chars, false);
-}
-
-void page_name_breaks(struct base_buf *out, const char *name, size_t chars)
-{
-    if (name != NULL)
-        write_name(out, name, strlen(name), chars, true);
+    write_name(out, name, strnlen(name, size), chars);
 }
 
 size_t page_name_chars(const char *name, size_t chars)

@@ -29,29 +29,19 @@ enum {
 
 /* ---- numbers and names: num.c ---- */
 
-enum page_unit { PAGE_UNIT_S, PAGE_UNIT_MIN, PAGE_UNIT_H, PAGE_UNIT_D };
-
 /* "43 s", "4.2 min", "1.2 h", "3.4 d", with no-break spaces; "–" when not finite. All return buf.
  */
 const char *page_duration(double seconds, char *buf, size_t size);
-/* The unit that suits a column of values, and a value in it with about three digits. */
-enum page_unit page_unit_for(const double *seconds, size_t count);
-const char *page_duration_in(double seconds, enum page_unit unit, char *buf, size_t size);
 /* Two digits below 10, whole numbers with separators above: "0.87", "4.1", "1,240". */
 const char *page_number(double value, char *buf, size_t size);
 /* So many significant digits, and all of whole numbers: for values that are compared. */
 const char *page_value(double value, int digits, char *buf, size_t size);
-const char *page_percent(double share, char *buf, size_t size);
-const char *page_usd(double usd, char *buf, size_t size);
-const char *page_ms(double ms, char *buf, size_t size);
 
 /* A name from data, escaped, cut after `chars` characters with an ellipsis. Never splits a
  * character; bytes that are not UTF-8 and control characters become U+FFFD. */
 void page_name(struct base_buf *out, const char *name, size_t chars);
 /* The same of at most `size` bytes. */
 void page_name_of(struct base_buf *out, const char *name, size_t size, size_t chars);
-/* The same as text of the page (not of an attribute or a picture): lines may break after colons. */
-void page_name_breaks(struct base_buf *out, const char *name, size_t chars);
 /* Characters the name takes on the page when cut after `chars`. */
 size_t page_name_chars(const char *name, size_t chars);
 
@@ -69,15 +59,12 @@ struct page_axis {
 };
 
 void page_axis_time(struct page_axis *axis, double span_s);
-/* Seconds on a logarithmic axis from lo to hi, 0 < lo < hi. */
-void page_axis_log_time(struct page_axis *axis, double lo_s, double hi_s);
-/* Plain numbers on a logarithmic axis: 0.5 1 2 5 10. */
+/* Plain numbers on a logarithmic axis from lo to hi, 0 < lo < hi: 0.5 1 2 5 10. */
 void page_axis_log(struct page_axis *axis, double lo, double hi);
 /* 0 to a round number at or above `max`, which is returned. */
 double page_axis_count(struct page_axis *axis, double max);
 /* Round numbers around *lo to *hi, of any sign, which become the ends of the axis. */
 void page_axis_range(struct page_axis *axis, double *lo, double *hi);
-void page_axis_share(struct page_axis *axis); /* 0 to 100 % */
 
 /* ---- charts: svg.c ---- */
 

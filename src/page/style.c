@@ -1,6 +1,6 @@
 /* style.c - the style sheets of pages: the tokens of the visual language, then layout
  * for wide, narrow, dark and printed pages. l2 and l3 are labels that need a wide plot, opt are
- * axis labels a narrow one can do without. Tests: tests/unit/sim/test_report.c holds the tokens. */
+ * axis labels a narrow one can do without. Tests: tests/unit/page/test_style.c holds the tokens. */
 #include "page/page.h"
 
 /* clang-format off */

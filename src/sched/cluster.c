@@ -27,6 +27,11 @@ static double list_price(const char *kind)
     return -1;
 }
 
+const char *sched_cluster_listed(size_t index)
+{
+    return index < BASE_COUNT(list_prices) ? list_prices[index].kind : NULL;
+}
+
 /* One group while it is read. */
 struct group {
     uint64_t nodes, gpus;

@@ -52,6 +52,9 @@ void sched_cluster_fini(struct sched_cluster *cluster);
 /* The index of a kind by name (case-insensitive), or -1. */
 int sched_cluster_kind(const struct sched_cluster *cluster, const char *name);
 
+/* The kinds that have a list price, one by one; NULL after the last. */
+const char *sched_cluster_listed(size_t index);
+
 /* "6x4:t4,3x8:rtx": the shortest spec that gives the same nodes (without attributes). */
 void sched_cluster_format(const struct sched_cluster *cluster, struct base_buf *out);
 

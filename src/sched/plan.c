@@ -39,31 +39,18 @@ struct sched_plan {
 
 static const char *const locality_names[] = {"anywhere", "rack", "strict", NULL};
 
-const struct base_opt sched_place_rows[] = {
-    {.name = "locality",
-     .type = BASE_OPT_CHOICE,
-     .meta = "LEVEL",
-     .fallback = "anywhere",
-     .choices = locality_names,
-     .help = "how close a job's GPUs must be: anywhere, rack (one rack) or strict (fewest nodes)",
-     .offset = offsetof(struct sched_place_opts, locality)},
-    {.name = "relax",
-     .type = BASE_OPT_DURATION,
-     .meta = "TIME",
-     .fallback = "0s",
-     .min = 0,
-     .max = 1e9,
-     .help = "after waiting this long a job asks for one level less, and again; 0: never",
-     .offset = offsetof(struct sched_place_opts, relax_s)},
-    {.name = "exclusive",
-     .type = BASE_OPT_FLAG,
-     .help = "at most one job that spans nodes on any node",
-     .offset = offsetof(struct sched_place_opts, exclusive)},
-    {.name = "upgrade",
-     .type = BASE_OPT_FLAG,
-     .fallback = "true",
-     .help = "a running job moves to a faster kind that is left free, when that saves time",
-     .offset = offsetof(struct sched_place_opts, upgrade)},
+#define AT(member) offsetof(struct sched_place_opts, member)
+
+const shoal_opt sched_place_rows[] = {
+    {AT(locality), SHOAL_OPT_CHOICE, "locality", 0, "LEVEL", "anywhere",
+     "how close a job's GPUs must be: anywhere, rack (one rack) or strict (fewest nodes)",
+     .choices = locality_names},
+    {AT(relax_s), SHOAL_OPT_DURATION, "relax", 0, "TIME", "0s",
+     "after waiting this long a job asks for one level less, and again; 0: never", .max = 1e9},
+    {AT(exclusive), SHOAL_OPT_FLAG, "exclusive",
+     .help = "at most one job that spans nodes on any node"},
+    {AT(upgrade), SHOAL_OPT_FLAG, "upgrade", 0, NULL, "true",
+     .help = "a running job moves to a faster kind that is left free, when that saves time"},
 };
 const size_t sched_place_row_count = BASE_COUNT(sched_place_rows);
 
@@ -151,36 +138,34 @@ static void grant(struct sched_plan *plan, size_t job, const struct sched_alloc 
     plan->grant_of[job] = (uint32_t)++plan->grant_count;
 }
 
-/* The grant of the job it shares GPUs with now, if that was kept; its index goes to *out_index. */
-static const struct sched_grant *kept_partner(const struct sched_plan *plan,
-                                              const struct sched_job *j, size_t *out_index)
+/* The job it shares GPUs with now, if that was kept; else SCHED_JOB_NONE. */
+static uint32_t kept_partner(const struct sched_plan *plan, const struct sched_job *j)
 {
     uint32_t partner = sched_snapshot_find(plan->snap, j->partner);
 
     if (partner == SCHED_JOB_NONE)
-        return NULL;
+        return partner;
     const struct sched_grant *g = sched_plan_grant(plan, partner);
-    *out_index = partner;
-    return g != NULL && g->kept ? g : NULL;
+    return g != NULL && g->kept ? partner : SCHED_JOB_NONE;
 }
 
 bool sched_plan_keep_shared(struct sched_plan *plan, size_t job)
 {
-    size_t with;
+    const struct sched_job *j = plan->snap->jobs[job];
 
-    return plan->snap->jobs[job]->alloc.place_count > 0 &&
-           kept_partner(plan, plan->snap->jobs[job], &with) != NULL &&
-           sched_plan_share(plan, job, with);
+    if (j->alloc.place_count == 0)
+        return false;
+    uint32_t with = kept_partner(plan, j);
+    return with != SCHED_JOB_NONE && sched_plan_share(plan, job, with);
 }
 
 bool sched_plan_keep(struct sched_plan *plan, size_t job)
 {
     const struct sched_job *j = plan->snap->jobs[job];
     const struct sched_alloc *a = &j->alloc;
-    size_t with;
 
-    if (a->place_count == 0 || plan->grant_of[job] != 0 || kept_partner(plan, j, &with) != NULL ||
-        !sched_books_fit(&plan->books, a))
+    if (a->place_count == 0 || plan->grant_of[job] != 0 ||
+        kept_partner(plan, j) != SCHED_JOB_NONE || !sched_books_fit(&plan->books, a))
         return false;
     sched_books_take(&plan->books, a);
     grant(plan, job, a, true, false);

@@ -29,7 +29,7 @@ struct sched_place_opts {
     bool exclusive;    /* at most one job that spans nodes on any node */
     bool upgrade;      /* a running job moves to a faster kind left free, when that saves time */
 };
-extern const struct base_opt sched_place_rows[];
+extern const shoal_opt sched_place_rows[];
 extern const size_t sched_place_row_count;
 
 struct sched_grant {

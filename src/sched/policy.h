@@ -129,10 +129,10 @@ struct sched_setting {
 /* One row of policy/table.h. */
 struct sched_policy {
     const char *name;
-    const char *summary;         /* one line for `policy list` */
-    const char *optimises;       /* what it is good at, a sentence or two */
-    const char *paper;           /* where it comes from */
-    const struct base_opt *opts; /* knobs for --set, besides the common placement ones */
+    const char *summary;   /* one line for `policy list` */
+    const char *optimises; /* what it is good at, a sentence or two */
+    const char *paper;     /* where it comes from */
+    const shoal_opt *opts; /* knobs for --set, besides the common placement ones */
     size_t opt_count;
     size_t memory_size;   /* of the struct that opts write into and decide receives */
     bool preempts;        /* may stop a running job */
@@ -148,12 +148,22 @@ struct sched_policy {
      * that error and uses nothing of the plan. */
     shoal_status (*decide)(void *memory, const struct sched_snapshot *snap,
                            struct sched_plan *plan);
+    /* Whether deciding again would change nothing until something happens. Asked after a decision
+     * that kept every live job where it is: alone on its GPUs, as many as it asks for, of its fastest
+     * kind. True promises that while jobs only make progress every later decision keeps them too, and
+     * that leaving those decisions out changes none after them. Drivers then need not ask. NULL:
+     * never. */
+    bool (*settled)(const void *memory, const struct sched_snapshot *snap);
     /* Frees what `memory` points to; NULL: nothing. Called once, also when decide never was. */
     void (*fini)(void *memory, const struct base_alloc *alloc);
 };
 
 /* The index in snap->jobs of the job with this id; SCHED_JOB_NONE: there is none, or it is that. */
 uint32_t sched_snapshot_find(const struct sched_snapshot *snap, uint32_t id);
+
+/* A `settled` that is always true: for policies whose plan follows from the snapshot alone, and which
+ * move nobody who has all it can have. */
+bool sched_policy_settled(const void *memory, const struct sched_snapshot *snap);
 
 /* Fills kind_rank and kind_slower from `kinds` and the model; ties keep the cluster's order. */
 void sched_job_rank(struct sched_job *job, const struct sched_cluster *cluster);

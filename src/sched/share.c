@@ -39,7 +39,7 @@ static const double HOLD_RESTARTS = 20;
 enum { RENEW_ROUNDS = 2, RENEW_PAIRS_ROUNDS = 8 };
 
 const char *const sched_sharing_names[] = {"none", "pairs", NULL};
-const struct base_opt sched_share_rows[SCHED_SHARE_ROW_COUNT] = {SCHED_SHARE_ROWS};
+const shoal_opt sched_share_rows[SCHED_SHARE_ROW_COUNT] = {SCHED_SHARE_ROWS};
 
 shoal_status sched_share_check_prices(const char *policy, const struct sched_setting *setting,
                                       shoal_err *err)

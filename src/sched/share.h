@@ -36,27 +36,24 @@ struct sched_share_goal {
 extern const char *const sched_sharing_names[];
 
 /* The knobs of every sharing policy. */
-#define SCHED_SHARE_ROWS                                                                         \
-    {.name = "aware",                                                                            \
-     .type = BASE_OPT_FLAG,                                                                      \
-     .fallback = "true",                                                                         \
-     .help = "use how fast each job is on each kind; false: treat all kinds alike",              \
-     .offset = offsetof(struct sched_share_memory, aware)},                                      \
-        {.name = "sharing",                                                                      \
-         .type = BASE_OPT_CHOICE,                                                                \
-         .meta = "HOW",                                                                          \
-         .fallback = "none",                                                                     \
-         .choices = sched_sharing_names,                                                         \
-         .help = "none: a GPU belongs to one job; pairs: two jobs may share it where that pays", \
-         .offset = offsetof(struct sched_share_memory, sharing)},                                \
-    {                                                                                            \
-        .name = "measured", .type = BASE_OPT_F64, .meta = "PART", .fallback = "1", .min = 0,     \
-        .max = 1, .help = "part of the pairs whose speed is measured, the others are estimated", \
-        .offset = offsetof(struct sched_share_memory, measured)                                  \
+#define SCHED_SHARE_ROW(member, ...)                             \
+    {                                                            \
+        offsetof(struct sched_share_memory, member), __VA_ARGS__ \
     }
+#define SCHED_SHARE_ROWS                                                                        \
+    SCHED_SHARE_ROW(aware, SHOAL_OPT_FLAG, "aware", 0, NULL, "true",                            \
+                    .help =                                                                     \
+                        "use how fast each job is on each kind; false: treat all kinds alike"), \
+        SCHED_SHARE_ROW(                                                                        \
+            sharing, SHOAL_OPT_CHOICE, "sharing", 0, "HOW", "none",                             \
+            "none: a GPU belongs to one job; pairs: two jobs may share it where that pays",     \
+            .choices = sched_sharing_names),                                                    \
+        SCHED_SHARE_ROW(measured, SHOAL_OPT_F64, "measured", 0, "PART", "1",                    \
+                        "part of the pairs whose speed is measured, the others are estimated",  \
+                        .max = 1)
 /* The same, for policies without knobs of their own. */
 enum { SCHED_SHARE_ROW_COUNT = 3 };
-extern const struct base_opt sched_share_rows[SCHED_SHARE_ROW_COUNT];
+extern const shoal_opt sched_share_rows[SCHED_SHARE_ROW_COUNT];
 
 /* What the rows of policies with these knobs alone have in common. */
 #define SCHED_SHARE_POLICY                                                                       \

@@ -37,7 +37,7 @@ struct sim_adapt {
 
 static double noisy(struct sim_state *s, double value)
 {
-    double noise = s->opts->report_noise;
+    double noise = s->opts->how.report_noise;
 
     return noise > 0 ? value * (1 + noise * base_rand_range(&s->report_rand, -1, 1)) : value;
 }
@@ -67,7 +67,7 @@ static void spoil(struct base_rand *rand, struct sched_report *r)
 
 static bool reports_nonsense(const struct sim_state *s, const struct sim_active *a)
 {
-    uint32_t every = s->opts->report_bad;
+    uint64_t every = s->opts->how.report_bad;
 
     return every > 0 && a->job.id % every == every - 1;
 }
@@ -125,8 +125,8 @@ static void boot(struct sim_state *s, struct sim_active *a)
 
 shoal_status sim_adapt_init(struct sim_state *s)
 {
-    base_rand_init(&s->report_rand, s->opts->seed, "reports");
-    base_rand_init(&s->spoil_rand, s->opts->seed, "reports.bad");
+    base_rand_init(&s->report_rand, s->opts->how.seed, "reports");
+    base_rand_init(&s->spoil_rand, s->opts->how.seed, "reports.bad");
     s->apps = base_calloc(s->alloc, s->trace->models.map.count + 1, sizeof *s->apps);
     return s->apps == NULL ? SHOAL_E_NOMEM : SHOAL_OK;
 }
@@ -220,7 +220,7 @@ void sim_adapt_free(const struct base_alloc *alloc, struct sim_adapt *adapt)
 
 void sim_adapt_tell_work(const struct sim_state *s, struct sched_job *job)
 {
-    double error = s->opts->work_error;
+    double error = s->opts->how.work_error;
     struct base_rand rand;
 
     job->work_told = job->model.work;
@@ -229,7 +229,7 @@ void sim_adapt_tell_work(const struct sim_state *s, struct sched_job *job)
         job->work_told = NAN;
     if (!(error > 0) || isinf(error))
         return;
-    base_rand_init(&rand, s->opts->seed + job->id * UINT64_C(0x9e3779b97f4a7c15), "work");
+    base_rand_init(&rand, s->opts->how.seed + job->id * UINT64_C(0x9e3779b97f4a7c15), "work");
     job->work_told *= exp(base_rand_normal(&rand, 0, error));
 }
 

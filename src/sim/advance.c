@@ -4,9 +4,13 @@
  * `until` (an epoch, say), where it is asked for anew. Finish times come out exact, inside the
  * stretch, although decisions are made at rounds. Two jobs that share GPUs advance together,
  * because when one ends the other speeds up. A checkpoint is taken when its run time comes, inside
- * the stretch: of those due in one stretch only the last matters. */
+ * the stretch: of those due in one stretch only the last matters.
+ *
+ * Rounds in which nothing happens are played at once (sim_advance_rounds); every sum then has the
+ * bits it would have round by round (base/again.h). */
 #include "sim/state.h"
 
+#include "base/again.h"
 #include "base/assert.h"
 #include "base/err.h"
 #include <math.h>
@@ -38,8 +42,9 @@ static double gpus_held(const struct sim_active *a)
     return a->job.alloc.gpus * (a->partner != NULL ? 0.5 : 1);
 }
 
-/* Time passes from `from_s` on while it holds its GPUs. */
-static void hold(struct sim_state *s, struct sim_active *a, double from_s, double seconds)
+/* Time passes from `from_s` on while it holds its GPUs: some seconds, so many times over. */
+static void hold(struct sim_state *s, struct sim_active *a, double from_s, double seconds,
+                 uint64_t times)
 {
     uint32_t kind = a->job.alloc.kind;
     double held = gpus_held(a);
@@ -47,12 +52,13 @@ static void hold(struct sim_state *s, struct sim_active *a, double from_s, doubl
                        ? sim_prices_mean(s->opts->prices, kind, from_s, from_s + seconds)
                        : s->cluster->kinds[kind].usd_gpu_h;
 
-    a->job.attained_gpu_s += seconds * a->job.alloc.gpus;
-    a->job.run_s += seconds;
-    sim_shares_hold(s, a, seconds);
-    s->held_gpu_s += seconds * held;
+    sim_add(&a->job.attained_gpu_s, seconds * a->job.alloc.gpus, times);
+    sim_add(&a->job.run_s, seconds, times);
+    sim_shares_hold(s, a, seconds, times);
+    sim_add_common(s, SIM_BUSY, sim_submitting_s(s, from_s, from_s + seconds) * held, times);
+    sim_add_common(s, SIM_HELD, seconds * held, times);
     if (price >= 0)
-        a->usd += seconds * held / 3600 * price;
+        sim_add(&a->usd, seconds * held / 3600 * price, times);
     else
         a->unpriced = s->unpriced = true;
 }
@@ -95,8 +101,8 @@ static double advance_part(struct sim_state *s, struct sim_active *a, double fro
     double restart_s = a->restart_left_s, used = advance_one(s, a, from_s, seconds);
     double worked = (used - (restart_s - a->restart_left_s)) * gpus_held(a);
 
-    hold(s, a, from_s, used);
-    sim_detail_hold(s, a, used, used - (restart_s - a->restart_left_s));
+    hold(s, a, from_s, used, 1);
+    sim_detail_hold(s, a, used, used - (restart_s - a->restart_left_s), 1);
     a->worked_gpu_s += worked;
     a->at_risk_gpu_s += worked;
     return used;
@@ -112,7 +118,7 @@ static void take_checkpoint(struct sim_active *a)
  * after it. */
 static double checkpoint_in_s(const struct sim_state *s, struct sim_active *a, double seconds)
 {
-    double every_s = s->opts->checkpoint_s, over = a->job.run_s + seconds - a->checkpoint_due_s;
+    double every_s = s->opts->how.checkpoint_s, over = a->job.run_s + seconds - a->checkpoint_due_s;
 
     if (!(over >= 0))
         return NAN;
@@ -128,7 +134,7 @@ static void advance_alone(struct sim_state *s, struct sim_active *a, double seco
     a->stamp = s->stamp;
     if (fails)
         seconds = a->fail_at_run_s - a->job.run_s;
-    double before = s->opts->checkpoint_s > 0 ? checkpoint_in_s(s, a, seconds) : NAN;
+    double before = s->opts->how.checkpoint_s > 0 ? checkpoint_in_s(s, a, seconds) : NAN;
     if (!isnan(before)) {
         advance_part(s, a, s->now_s, before);
         take_checkpoint(a);
@@ -137,7 +143,7 @@ static void advance_alone(struct sim_state *s, struct sim_active *a, double seco
     }
     if (isnan(a->end_s))
         advance_part(s, a, s->now_s + before, seconds - before);
-    if (s->opts->checkpoint_s == 0) /* none is lost */
+    if (s->opts->how.checkpoint_s == 0) /* none is lost */
         take_checkpoint(a);
     if (fails && isnan(a->end_s)) {
         a->end_s = s->now_s + seconds;
@@ -232,5 +238,71 @@ shoal_status sim_advance(struct sim_state *s, double to_s)
     }
     if (s->ended_count > 1)
         qsort(s->ended, s->ended_count, sizeof *s->ended, by_end);
+    return SHOAL_OK;
+}
+
+/* ---- many rounds at once ---- */
+
+void sim_add(double *sum, double term, uint64_t times)
+{
+    *sum = times == 1 ? *sum + term : base_add_again(*sum, &term, 1, times);
+}
+
+static double *common_sum(struct sim_state *s, enum sim_common which)
+{
+    switch (which) {
+    case SIM_BUSY: return &s->busy_gpu_s;
+    case SIM_HELD: return &s->held_gpu_s;
+    case SIM_SLOW: return &s->result->metrics.slow_gpu_s;
+    case SIM_SPREAD:
+    default: return &s->result->metrics.spread_gpu_s;
+    }
+}
+
+void sim_add_common(struct sim_state *s, enum sim_common which, double term, uint64_t times)
+{
+    struct sim_terms *t = &s->terms[which];
+
+    if (times == 1)
+        *common_sum(s, which) += term;
+    else
+        t->terms[t->count++] = term;
+}
+
+/* Room for a term of each job that runs. */
+static shoal_status begin_common(struct sim_state *s)
+{
+    for (int i = 0; i < SIM_COMMON_COUNT; i++) {
+        s->terms[i].count = 0;
+        if (base_reserve(s->alloc, (void **)&s->terms[i].terms, &s->terms[i].cap, s->running_count,
+                         sizeof(double)) != 0)
+            return base_err_nomem(s->err, "simulating");
+    }
+    return SHOAL_OK;
+}
+
+shoal_status sim_advance_rounds(struct sim_state *s, uint64_t rounds)
+{
+    double seconds = s->opts->how.round_s;
+    shoal_status st = begin_common(s);
+
+    if (st != SHOAL_OK)
+        return st;
+    for (size_t i = 0; i < s->running_count; i++) {
+        struct sim_active *a = s->running[i].active;
+        double worked = seconds * gpus_held(a);
+        shoal_dassert(sim_running(a) && a->restart_left_s <= 0);
+        sim_add(&a->job.progress, a->rate * seconds, rounds);
+        hold(s, a, s->now_s, seconds, rounds);
+        sim_detail_hold(s, a, seconds, seconds, rounds);
+        sim_add(&a->worked_gpu_s, worked, rounds);
+        sim_add(&a->at_risk_gpu_s, worked, rounds);
+        if (s->opts->how.checkpoint_s == 0)
+            take_checkpoint(a);
+    }
+    for (int i = 0; i < SIM_COMMON_COUNT; i++) {
+        double *sum = common_sum(s, (enum sim_common)i);
+        *sum = base_add_again(*sum, s->terms[i].terms, s->terms[i].count, rounds);
+    }
     return SHOAL_OK;
 }

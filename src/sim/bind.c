@@ -8,12 +8,613 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "sim/fitted.h"
 #include "sim/profile.h"
 #include "sim/trace.h"
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+/* ---- throughput tables ----
+ *
+ * Two passes over the parsed JSON: the first finds all rows, the
+ * second fills the sheets of the kinds the cluster has. Types of other kinds are checked and left
+ * out. */
+
+#define SPREAD "_unconsolidated"
+
+struct loading {
+    struct sim_throughput *tp;
+    const struct sched_cluster *cluster;
+    const char *path;
+    uint32_t gpus[SCHED_TABLE_ROWS_MAX]; /* of each row */
+    bool known[SCHED_KINDS_MAX];         /* kinds with a packed sheet */
+};
+
+static shoal_status bad(const struct loading *ld, shoal_err *err, const char *where,
+                        const char *expected)
+{
+    base_err(err, SHOAL_E_FORMAT, "cannot read throughput table '%s': at \"%.120s\": expected %s",
+             ld->path, where, expected);
+    base_err_where(err, "%s", ld->path);
+    return SHOAL_E_FORMAT;
+}
+
+/* "('model', 4)" as "model\t4" in `key`, the model alone being its first *out_model bytes. */
+static bool parse_row_key(const char *text, char *key, size_t key_size, size_t *out_model,
+                          uint32_t *out_gpus)
+{
+    size_t length = strlen(text);
+    uint64_t gpus;
+
+    if (length < 7 || text[0] != '(' || (text[1] != '\'' && text[1] != '"') ||
+        text[length - 1] != ')')
+        return false;
+    const char *model = text + 2;
+    const char *comma = strrchr(text, ',');
+    if (comma == NULL || comma <= model || comma[-1] != text[1] || comma[1] != ' ')
+        return false;
+    *out_model = (size_t)(comma - 1 - model);
+    const char *digits = comma + 2;
+    if (*out_model == 0 || *out_model > SIM_NAME_MAX ||
+        !base_parse_u64(digits, (size_t)(text + length - 1 - digits), &gpus) || gpus < 1 ||
+        gpus > SIM_JOB_GPUS_MAX)
+        return false;
+    *out_gpus = (uint32_t)gpus;
+    int n = snprintf(key, key_size, "%.*s\t%u", (int)*out_model, model, *out_gpus);
+    return n > 0 && (size_t)n < key_size;
+}
+
+enum { KEY_SIZE = SIM_NAME_MAX + 16 };
+
+static shoal_status add_row(struct loading *ld, const char *text, shoal_err *err)
+{
+    struct sim_throughput *tp = ld->tp;
+    char key[KEY_SIZE];
+    size_t model;
+    uint32_t gpus;
+    uint64_t row = tp->rows.count;
+
+    if (!parse_row_key(text, key, sizeof key, &model, &gpus))
+        return bad(ld, err, text, "a row such as ('ResNet-18 (batch size 32)', 1)");
+    if (base_map_find(&tp->rows, key, strlen(key)) != NULL)
+        return SHOAL_OK;
+    if (row == SCHED_TABLE_ROWS_MAX) {
+        bad(ld, err, text, "at most 1024 different rows");
+        return SHOAL_E_FORMAT;
+    }
+    ld->gpus[row] = gpus;
+    shoal_status st = base_map_add(&tp->rows, key, strlen(key), row, NULL);
+    if (st == SHOAL_OK)
+        st = base_map_add(&tp->models, key, model, tp->models.count, NULL);
+    return st == SHOAL_OK || st == SHOAL_E_EXISTS
+               ? SHOAL_OK
+               : base_err_nomem(err, "reading a throughput table");
+}
+
+static shoal_status find_rows(struct loading *ld, json_t *root, shoal_err *err)
+{
+    const char *type, *row;
+    json_t *rows, *rates;
+
+    json_object_foreach(root, type, rows)
+    {
+        if (!json_is_object(rows))
+            return bad(ld, err, type, "an object of rows");
+        json_object_foreach(rows, row, rates)
+        {
+            if (!json_is_object(rates))
+                return bad(ld, err, row, "an object of rates");
+            shoal_status st = add_row(ld, row, err);
+            if (st != SHOAL_OK)
+                return st;
+        }
+    }
+    return ld->tp->rows.count > 0 ? SHOAL_OK : bad(ld, err, "", "at least one row");
+}
+
+static bool rate_of(const json_t *value, double *out)
+{
+    *out = json_number_value(value);
+    return json_is_number(value) && *out >= 0 && *out <= 1e12;
+}
+
+static shoal_status fill_row(struct loading *ld, struct sched_table_sheet *sheet, const char *name,
+                             json_t *rates, shoal_err *err)
+{
+    struct sched_table *table = &ld->tp->table;
+    char key[KEY_SIZE];
+    size_t model;
+    uint32_t gpus, row;
+    const char *other;
+    json_t *value;
+    double mine, theirs;
+
+    if (!parse_row_key(name, key, sizeof key, &model, &gpus))
+        return bad(ld, err, name, "a row");
+    row = (uint32_t)base_map_find(&ld->tp->rows, key, strlen(key))->value;
+    json_object_foreach(rates, other, value)
+    {
+        shoal_status st;
+        if (strcmp(other, "null") == 0) {
+            if (!rate_of(value, &mine))
+                return bad(ld, err, name, "steps per second of 0 or more under \"null\"");
+            st = sched_table_set(table, sheet, row, mine);
+        } else {
+            if (!json_is_array(value) || json_array_size(value) != 2 ||
+                !rate_of(json_array_get(value, 0), &mine) ||
+                !rate_of(json_array_get(value, 1), &theirs))
+                return bad(ld, err, other, "two rates of 0 or more, of this row and the other");
+            if (!parse_row_key(other, key, sizeof key, &model, &gpus))
+                return bad(ld, err, other, "\"null\" or a row");
+            struct base_map_entry *entry = base_map_find(&ld->tp->rows, key, strlen(key));
+            if (entry == NULL)
+                return bad(ld, err, other, "a row that has rates of its own");
+            st = sched_table_set_pair(table, sheet, row, (uint32_t)entry->value, mine);
+        }
+        if (st != SHOAL_OK)
+            return base_err_nomem(err, "reading a throughput table");
+    }
+    return SHOAL_OK;
+}
+
+/* The sheet a type fills, or NULL when the cluster has no such kind. */
+static struct sched_table_sheet *sheet_of(struct loading *ld, const char *type)
+{
+    size_t length = strlen(type);
+    size_t tail = strlen(SPREAD);
+    bool spread = length > tail && strcasecmp(type + length - tail, SPREAD) == 0;
+    char kind[SCHED_KIND_NAME_MAX];
+
+    if (spread)
+        length -= tail;
+    if (length >= sizeof kind)
+        return NULL;
+    memcpy(kind, type, length);
+    kind[length] = '\0';
+    int index = sched_cluster_kind(ld->cluster, kind);
+    if (index < 0)
+        return NULL;
+    ld->known[index] |= !spread;
+    return spread ? &ld->tp->table.spread[index] : &ld->tp->table.packed[index];
+}
+
+static shoal_status no_kind(const struct loading *ld, json_t *root, shoal_err *err)
+{
+    char types[160] = "";
+    size_t used = 0;
+    const char *type;
+    json_t *rows;
+
+    json_object_foreach(root, type, rows)
+    {
+        if (strstr(type, SPREAD) != NULL)
+            continue;
+        int n = snprintf(types + used, sizeof types - used, "%s%.24s", used > 0 ? ", " : "", type);
+        used += n > 0 ? (size_t)n : 0;
+        if (used >= sizeof types)
+            break;
+    }
+    base_err(err, SHOAL_E_INVAL,
+             "cannot use throughput table '%s': it knows none of the cluster's GPU kinds",
+             ld->path);
+    base_err_hint(err, "it knows %s", types);
+    return SHOAL_E_INVAL;
+}
+
+static shoal_status fill_sheets(struct loading *ld, json_t *root, shoal_err *err)
+{
+    const char *type, *row;
+    json_t *rows, *rates;
+    bool any = false;
+
+    json_object_foreach(root, type, rows)
+    {
+        struct sched_table_sheet *sheet = sheet_of(ld, type);
+        if (sheet == NULL)
+            continue;
+        json_object_foreach(rows, row, rates)
+        {
+            shoal_status st = fill_row(ld, sheet, row, rates, err);
+            if (st != SHOAL_OK)
+                return st;
+        }
+    }
+    for (uint32_t k = 0; k < ld->cluster->kind_count; k++)
+        any |= ld->known[k];
+    return any ? SHOAL_OK : no_kind(ld, root, err);
+}
+
+static shoal_status parse(struct loading *ld, const struct base_buf *text, shoal_err *err)
+{
+    json_error_t problem;
+    json_t *root = json_loadb(text->data, text->size, JSON_REJECT_DUPLICATES, &problem);
+    shoal_status st;
+
+    if (root == NULL) {
+        base_err(err, SHOAL_E_FORMAT,
+                 "cannot read throughput table '%s', line %d, column %d: %.150s", ld->path,
+                 problem.line, problem.column, problem.text);
+        base_err_where(err, "%s, line %d, column %d", ld->path, problem.line, problem.column);
+        return SHOAL_E_FORMAT;
+    }
+    st = json_is_object(root) ? find_rows(ld, root, err)
+                              : bad(ld, err, "", "an object of GPU types");
+    if (st == SHOAL_OK) {
+        st = sched_table_init(&ld->tp->table, ld->tp->alloc, ld->cluster, ld->gpus,
+                              (uint32_t)ld->tp->rows.count);
+        if (st != SHOAL_OK)
+            base_err_nomem(err, "reading a throughput table");
+    }
+    if (st == SHOAL_OK)
+        st = fill_sheets(ld, root, err);
+    json_decref(root);
+    return st;
+}
+
+void sim_throughput_free(struct sim_throughput *tp)
+{
+    if (tp == NULL)
+        return;
+    if (tp->table.alloc != NULL)
+        sched_table_fini(&tp->table);
+    base_map_fini(&tp->rows);
+    base_map_fini(&tp->models);
+    base_free(tp->alloc, tp);
+}
+
+shoal_status sim_throughput_load(shoal_env *env, const char *path,
+                                 const struct sched_cluster *cluster, struct sim_throughput **out,
+                                 shoal_err *err)
+{
+    const struct base_alloc *alloc = env_alloc(env);
+    struct loading *ld = base_calloc(alloc, 1, sizeof *ld);
+    struct sim_throughput *tp = base_calloc(alloc, 1, sizeof *tp);
+    struct base_buf text;
+    shoal_status st;
+
+    base_buf_init(&text, alloc, SIM_THROUGHPUT_SIZE_MAX);
+    if (ld == NULL || tp == NULL) {
+        st = base_err_nomem(err, "reading a throughput table");
+        base_free(alloc, tp);
+        tp = NULL;
+        goto done;
+    }
+    tp->alloc = alloc;
+    tp->v100 = sched_cluster_kind(cluster, "v100");
+    base_map_init(&tp->rows, alloc);
+    base_map_init(&tp->models, alloc);
+    ld->tp = tp;
+    ld->cluster = cluster;
+    ld->path = path;
+    st = env_read_whole(env, path, &text, err);
+    if (st == SHOAL_OK && text.size == 0)
+        st = base_err(err, SHOAL_E_FORMAT, "cannot read throughput table '%s': empty file", path);
+    if (st == SHOAL_OK)
+        st = parse(ld, &text, err);
+    if (st == SHOAL_OK) {
+        *out = tp;
+        tp = NULL;
+    }
+done:
+    sim_throughput_free(tp);
+    base_buf_fini(&text);
+    base_free(alloc, ld);
+    return st;
+}
+
+int sim_throughput_row(const struct sim_throughput *tp, const char *model, uint32_t gpus)
+{
+    char key[KEY_SIZE];
+    int n = snprintf(key, sizeof key, "%.*s\t%u", SIM_NAME_MAX, model, gpus);
+    struct base_map_entry *entry = base_map_find(&tp->rows, key, (size_t)n);
+
+    return entry != NULL ? (int)entry->value : -1;
+}
+
+/* ---- fitted models ---- */
+
+#define MAGIC "fitted model"
+
+struct fitting {
+    struct sim_fitted *fitted;
+    const char *path;
+    const char *name; /* of the model being read, or "" */
+};
+
+static shoal_status bad_model(const struct fitting *ld, shoal_err *err, const char *where,
+                              const char *expected)
+{
+    if (ld->name[0] != '\0')
+        base_err(err, SHOAL_E_FORMAT,
+                 "cannot read fitted model '%s': model '%.80s', \"%.60s\": expected %s", ld->path,
+                 ld->name, where, expected);
+    else
+        base_err(err, SHOAL_E_FORMAT, "cannot read fitted model '%s': at \"%.60s\": expected %s",
+                 ld->path, where, expected);
+    base_err_where(err, "%s", ld->path);
+    base_err_hint(err, "write it with 'shoal advise --save'");
+    return SHOAL_E_FORMAT;
+}
+
+static shoal_status no_memory(shoal_err *err)
+{
+    return base_err_nomem(err, "reading a fitted model");
+}
+
+/* What the numbers of a key are within. */
+struct range {
+    const char *key;
+    double least, most;
+};
+static const struct range STEP_S = {"step_s", SCHED_FITTED_STEP_MIN_S, SCHED_FITTED_STEP_MAX_S},
+                          LEVEL = {"level", 0, SCHED_FITTED_LEVEL_MAX},
+                          STEPS = {"steps", SCHED_FITTED_STEPS_MIN, SCHED_FITTED_STEPS_MAX};
+
+/* `count` numbers of a JSON array. */
+static shoal_status read_numbers(const struct fitting *ld, const json_t *array, size_t count,
+                                 const struct range *range, double *out, shoal_err *err)
+{
+    char expected[120];
+
+    if (!json_is_array(array) || json_array_size(array) != count) {
+        snprintf(expected, sizeof expected, "a list of %zu number%s", count, count == 1 ? "" : "s");
+        return bad_model(ld, err, range->key, expected);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const json_t *value = json_array_get(array, i);
+        out[i] = json_number_value(value);
+        if (json_is_number(value) && out[i] >= range->least && out[i] <= range->most)
+            continue;
+        snprintf(expected, sizeof expected, "numbers from %g to %g (entry %zu is not one)",
+                 range->least, range->most, i + 1);
+        return bad_model(ld, err, range->key, expected);
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status read_machines(struct fitting *ld, const json_t *array, uint32_t **out,
+                                  uint32_t *out_count, shoal_err *err)
+{
+    size_t count = json_array_size(array); /* 0 for what is none */
+
+    if (count < 1 || count > SCHED_FITTED_MACHINES_MAX)
+        return bad_model(ld, err, "machines", "a list of 1 to 64 machine counts");
+    uint32_t *machines = base_arena_alloc(&ld->fitted->arena, count * sizeof *machines);
+    if (machines == NULL)
+        return no_memory(err);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *value = json_array_get(array, i);
+        json_int_t m = json_integer_value(value);
+        if (!json_is_integer(value) || m < 1 || m > SCHED_FITTED_COUNT_MAX ||
+            (i > 0 && m <= (json_int_t)machines[i - 1]))
+            return bad_model(ld, err, "machines", "whole numbers from 1 to 100000 that rise");
+        machines[i] = (uint32_t)m;
+    }
+    *out = machines;
+    *out_count = (uint32_t)count;
+    return SHOAL_OK;
+}
+
+static shoal_status read_levels(struct fitting *ld, const json_t *array, double **out,
+                                uint32_t *out_count, shoal_err *err)
+{
+    size_t count = json_array_size(array);
+
+    if (count < 2 || count > SCHED_FITTED_LEVELS_MAX + 1)
+        return bad_model(ld, err, "level", "a list of 2 to 257 numbers that rise from 0");
+    double *level = base_arena_alloc(&ld->fitted->arena, count * sizeof *level);
+    if (level == NULL)
+        return no_memory(err);
+    shoal_status st = read_numbers(ld, array, count, &LEVEL, level, err);
+    if (st != SHOAL_OK)
+        return st;
+    for (size_t l = 0; l < count; l++)
+        if (l == 0 ? level[0] != 0 : !(level[l] - level[l - 1] >= SCHED_FITTED_LEVEL_MIN))
+            return bad_model(ld, err, "level", "numbers that rise from 0, by at least 1e-9 each");
+    *out = level;
+    *out_count = (uint32_t)count - 1;
+    return SHOAL_OK;
+}
+
+static shoal_status read_steps(struct fitting *ld, const json_t *rows, const struct sched_fitted *f,
+                               double *out, shoal_err *err)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (!json_is_array(rows) || json_array_size(rows) != f->machine_count)
+        return bad_model(ld, err, "steps", "one list for each machine count");
+    for (size_t i = 0; i < f->machine_count && st == SHOAL_OK; i++)
+        st = read_numbers(ld, json_array_get(rows, i), f->level_count, &STEPS,
+                          out + i * f->level_count, err);
+    return st;
+}
+
+static shoal_status read_tables(struct fitting *ld, const json_t *model, struct sched_fitted *f,
+                                shoal_err *err)
+{
+    uint32_t *machines = NULL;
+    double *level = NULL, *step_s, *steps;
+    shoal_status st =
+        read_machines(ld, json_object_get(model, "machines"), &machines, &f->machine_count, err);
+
+    if (st == SHOAL_OK)
+        st = read_levels(ld, json_object_get(model, "level"), &level, &f->level_count, err);
+    if (st != SHOAL_OK)
+        return st;
+    step_s = base_arena_alloc(&ld->fitted->arena, f->machine_count * sizeof *step_s);
+    steps = base_arena_alloc(&ld->fitted->arena,
+                             (size_t)f->machine_count * f->level_count * sizeof *steps);
+    if (step_s == NULL || steps == NULL)
+        return no_memory(err);
+    st = read_numbers(ld, json_object_get(model, "step_s"), f->machine_count, &STEP_S, step_s, err);
+    if (st == SHOAL_OK)
+        st = read_steps(ld, json_object_get(model, "steps"), f, steps, err);
+    f->machines = machines;
+    f->level = level;
+    f->step_s = step_s;
+    f->steps = steps;
+    if (st == SHOAL_OK && !sched_fitted_valid(f))
+        return bad_model(ld, err, "", "tables within their ranges");
+    return st;
+}
+
+/* See sim_fitted_even. */
+static shoal_status make_even(struct fitting *ld, const struct sched_fitted *f,
+                              struct sched_fitted *out, shoal_err *err)
+{
+    double *level = base_arena_alloc(&ld->fitted->arena, (f->level_count + 1) * sizeof *level);
+    double total = 0, sum = 0;
+
+    if (level == NULL)
+        return no_memory(err);
+    for (uint32_t l = 0; l < f->level_count; l++)
+        total += f->steps[l];
+    level[0] = 0;
+    for (uint32_t l = 0; l < f->level_count; l++) {
+        sum += f->steps[l];
+        level[l + 1] = sum / total;
+    }
+    *out = *f;
+    out->level = level;
+    if (!sched_fitted_valid(out))
+        *out = *f;
+    return SHOAL_OK;
+}
+
+static shoal_status read_model(struct fitting *ld, const json_t *model, shoal_err *err)
+{
+    struct sim_fitted *fitted = ld->fitted;
+    const char *name = json_string_value(json_object_get(model, "name"));
+    size_t length = name != NULL ? json_string_length(json_object_get(model, "name")) : 0;
+
+    ld->name = "";
+    if (length == 0 || length > SIM_NAME_MAX || strlen(name) != length)
+        return bad_model(ld, err, "name", "the name of a model, 1 to 255 bytes");
+    ld->name = name;
+    shoal_status st = base_map_add(&fitted->names, name, length, fitted->count, NULL);
+    if (st == SHOAL_E_EXISTS)
+        return bad_model(ld, err, "name", "a name that no other model has");
+    if (st != SHOAL_OK)
+        return no_memory(err);
+    st = read_tables(ld, model, &fitted->models[fitted->count], err);
+    if (st == SHOAL_OK)
+        st = make_even(ld, &fitted->models[fitted->count], &fitted->even[fitted->count], err);
+    fitted->count += st == SHOAL_OK;
+    return st;
+}
+
+static shoal_status read_root(struct fitting *ld, const json_t *root, shoal_err *err)
+{
+    const char *magic = json_string_value(json_object_get(root, "shoal"));
+    const json_t *version = json_object_get(root, "v"), *models = json_object_get(root, "models");
+    size_t count = json_array_size(models);
+    shoal_status st = SHOAL_OK;
+
+    if (magic == NULL || strcmp(magic, MAGIC) != 0)
+        return bad_model(ld, err, "shoal", "\"" MAGIC "\"");
+    if (!json_is_integer(version) || json_integer_value(version) != 1)
+        return bad_model(ld, err, "v", "version 1, the only one this Shoal knows");
+    if (count < 1 || count > SIM_FITTED_MODELS_MAX)
+        return bad_model(ld, err, "models", "a list of 1 to 256 models");
+    ld->fitted->models = base_arena_calloc(&ld->fitted->arena, count, sizeof *ld->fitted->models);
+    ld->fitted->even = base_arena_calloc(&ld->fitted->arena, count, sizeof *ld->fitted->even);
+    if (ld->fitted->models == NULL || ld->fitted->even == NULL)
+        return no_memory(err);
+    for (size_t i = 0; i < count && st == SHOAL_OK; i++)
+        st = read_model(ld, json_array_get(models, i), err);
+    return st;
+}
+
+static shoal_status parse_models(struct fitting *ld, const struct base_buf *text, shoal_err *err)
+{
+    json_error_t problem;
+    json_t *root = json_loadb(text->data, text->size, JSON_REJECT_DUPLICATES, &problem);
+
+    if (root == NULL) {
+        base_err(err, SHOAL_E_FORMAT, "cannot read fitted model '%s', line %d, column %d: %.150s",
+                 ld->path, problem.line, problem.column, problem.text);
+        base_err_where(err, "%s, line %d, column %d", ld->path, problem.line, problem.column);
+        return SHOAL_E_FORMAT;
+    }
+    shoal_status st = read_root(ld, root, err);
+    json_decref(root);
+    return st;
+}
+
+bool sim_fitted_is(shoal_env *env, const char *path)
+{
+    struct env_file *file = NULL;
+    char head[512];
+    size_t used = 0, more = 1;
+
+    if (strcmp(path, "-") == 0 || env_open(env, path, &file, NULL) != SHOAL_OK)
+        return false;
+    while (used < sizeof head - 1 && more > 0) {
+        if (env_read(file, head + used, sizeof head - 1 - used, &more, NULL) != SHOAL_OK)
+            more = 0;
+        used += more;
+    }
+    env_close(file);
+    head[used] = '\0';
+    /* a throughput table may have a kind of this name, whose value is an object */
+    const char *at = strstr(head, "\"shoal\"");
+    if (at == NULL)
+        return false;
+    at += strlen("\"shoal\"");
+    at += strspn(at, " \t\r\n");
+    if (*at != ':')
+        return false;
+    at++;
+    return at[strspn(at, " \t\r\n")] == '"';
+}
+
+shoal_status sim_fitted_load(shoal_env *env, const char *path, struct sim_fitted **out,
+                             shoal_err *err)
+{
+    const struct base_alloc *alloc = env_alloc(env);
+    struct sim_fitted *fitted = base_calloc(alloc, 1, sizeof *fitted);
+    struct fitting ld = {.fitted = fitted, .path = path, .name = ""};
+    struct base_buf text;
+
+    if (fitted == NULL)
+        return no_memory(err);
+    fitted->alloc = alloc;
+    base_arena_init(&fitted->arena, alloc, 16384);
+    base_map_init(&fitted->names, alloc);
+    base_buf_init(&text, alloc, SIM_FITTED_SIZE_MAX);
+    shoal_status st = env_read_whole(env, path, &text, err);
+    if (st == SHOAL_OK && text.size == 0)
+        st = base_err(err, SHOAL_E_FORMAT, "cannot read fitted model '%s': empty file", path);
+    if (st == SHOAL_OK)
+        st = parse_models(&ld, &text, err);
+    if (st == SHOAL_OK) {
+        *out = fitted;
+        fitted = NULL;
+    }
+    base_buf_fini(&text);
+    sim_fitted_free(fitted);
+    return st;
+}
+
+void sim_fitted_free(struct sim_fitted *fitted)
+{
+    if (fitted == NULL)
+        return;
+    base_map_fini(&fitted->names);
+    base_arena_fini(&fitted->arena);
+    base_free(fitted->alloc, fitted);
+}
+
+const struct sched_fitted *sim_fitted_even(const struct sim_fitted *fitted, const char *name)
+{
+    const struct base_map_entry *entry = base_map_find(&fitted->names, name, strlen(name));
+
+    return entry != NULL ? &fitted->even[entry->value] : NULL;
+}
+
+/* ---- binding ---- */
 
 struct binding {
     shoal_env *env;
@@ -194,7 +795,7 @@ static shoal_status bind_profile(struct binding *b, struct sim_job *job, shoal_e
     return SHOAL_OK;
 }
 
-/* Rounds are simulated one by one, so a job of centuries would keep a run going for hours. */
+/* A job of centuries is a mistake in its unit. */
 static shoal_status check_length(const struct binding *b, const struct sim_job *job, shoal_err *err)
 {
     double seconds = job->kinds != 0 ? fastest_s(b, job) : 0;

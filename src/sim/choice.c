@@ -1,7 +1,11 @@
-/* choice.c - reads "policy:key=value:key=value". */
-#include "sim/choice.h"
+/* choice.c - policies by name: reads "policy:key=value:key=value", and lists them (shoal/list.h). */
+#include "sim/compare.h"
 
+#include "base/assert.h"
 #include "base/err.h"
+#include "page/make.h"
+#include "sched/plan.h"
+#include "shoal/list.h"
 #include <string.h>
 
 shoal_status sim_choice_parse(char *text, struct sim_choice *out, shoal_err *err)
@@ -25,4 +29,117 @@ shoal_status sim_choice_parse(char *text, struct sim_choice *out, shoal_err *err
     }
     *out = choice;
     return SHOAL_OK;
+}
+
+/* ---- listings ---- */
+
+struct record { /* of one policy */
+    const char *name, *summary;
+    bool preempts, work_conserving, starvation_free;
+    const char *optimises, *paper;
+    shoal_records knobs, own, placement; /* all; and for people, apart */
+};
+
+#define AT(member) offsetof(struct record, member)
+
+static const shoal_field fields[] = {
+    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "name", "NAME", .help = "its name"},
+    {AT(preempts), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 1, "preempts", "PREEMPTS",
+     .help = "it may stop a running job"},
+    {AT(work_conserving), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 1, "work_conserving", "NO IDLING",
+     .help = "it leaves no GPU idle that a waiting job could use"},
+    {AT(starvation_free), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 1, "starvation_free", "NO STARVING",
+     .help = "it starts every job in the end"},
+    {AT(summary), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "summary", "SUMMARY",
+     .help = "what it is", .flags = SHOAL_FIELD_WRAP},
+    {AT(optimises), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "optimises",
+     .help = "what it makes best"},
+    {AT(paper), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "paper", .help = "where it comes from"},
+    {AT(knobs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "knobs", .help = "its knobs",
+     .of = &page_option_schema},
+    {AT(own), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "knobs (--set KEY=VALUE)",
+     .of = &page_option_schema},
+    {AT(placement), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL,
+     "placement (--set, the same for all policies)", .of = &page_option_schema},
+};
+#undef AT
+enum { LISTED = 5 }; /* of them, in a list of policies */
+
+static const shoal_schema listed_schema = {"policy", NULL, "A scheduling policy.", fields, LISTED};
+static const shoal_schema shown_schema = {"policy", NULL, "A scheduling policy.", fields,
+                                          BASE_COUNT(fields)};
+static const shoal_field list_fields[] = {
+    {0, SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "policies", .help = "all policies",
+     .of = &listed_schema},
+};
+static const shoal_schema list_schema = {"policies", NULL, "The scheduling policies.", list_fields,
+                                         1};
+
+static struct record record_of(const struct sched_policy *policy)
+{
+    return (struct record){.name = policy->name,
+                           .summary = policy->summary,
+                           .preempts = policy->preempts,
+                           .work_conserving = policy->work_conserving,
+                           .starvation_free = policy->starvation_free,
+                           .optimises = policy->optimises,
+                           .paper = policy->paper};
+}
+
+shoal_status shoal_policy_list(const shoal_result **out_result, shoal_err *err)
+{
+    size_t count;
+    const struct sched_policy *const *policies = sched_policies(&count);
+    struct page_made *made = page_made_new(&base_alloc_libc);
+    shoal_records *list = page_made_alloc(made, 1, sizeof *list);
+    struct record *records = page_made_alloc(made, count, sizeof *records);
+
+    if (list != NULL && records != NULL) {
+        for (size_t i = 0; i < count; i++)
+            records[i] = record_of(policies[i]);
+        *list = (shoal_records){.first = records, .stride = sizeof *records, .count = count};
+        made->result.schema = &list_schema;
+        made->result.records = (shoal_records){.first = list, .stride = sizeof *list, .count = 1};
+    }
+    return page_made_finish(made, out_result, err);
+}
+
+/* Its own knobs and those of placement behind them. */
+static void put_knobs(struct page_made *made, const struct sched_policy *policy, struct record *r)
+{
+    size_t count = policy->opt_count + sched_place_row_count;
+
+    r->own = page_made_options(made, policy->opts, policy->opt_count, false);
+    r->placement = page_made_options(made, sched_place_rows, sched_place_row_count, true);
+    size_t stride = r->placement.stride;
+    char *all = page_made_alloc(made, count, stride);
+    if (all == NULL || r->own.first == NULL || r->placement.first == NULL)
+        return;
+    memcpy(all, r->own.first, policy->opt_count * stride);
+    memcpy(all + policy->opt_count * stride, r->placement.first, sched_place_row_count * stride);
+    r->knobs = (shoal_records){.first = all, .stride = stride, .count = count};
+}
+
+shoal_status shoal_policy_show(const char *name, const shoal_result **out_result, shoal_err *err)
+{
+    const struct sched_policy *policy = sched_policy_find(name, err);
+
+    if (policy == NULL)
+        return SHOAL_E_NOTFOUND;
+    struct page_made *made = page_made_new(&base_alloc_libc);
+    struct record *record = page_made_alloc(made, 1, sizeof *record);
+    if (record != NULL) {
+        *record = record_of(policy);
+        put_knobs(made, policy, record);
+        made->result.schema = &shown_schema;
+        made->result.records =
+            (shoal_records){.first = record, .stride = sizeof *record, .count = 1};
+    }
+    page_made_head(made, "%s: %s\n\n%s\n\npreempts: %s   no idling: %s   no starving: %s\n",
+                   policy->name, policy->summary, policy->optimises,
+                   policy->preempts ? "yes" : "no", policy->work_conserving ? "yes" : "no",
+                   policy->starvation_free ? "yes" : "no");
+    if (policy->paper != NULL && policy->paper[0] != '\0')
+        page_made_say(made, "%s\n", policy->paper);
+    return page_made_finish(made, out_result, err);
 }

@@ -13,5 +13,14 @@ bool sim_cluster_is_spec(shoal_env *env, const char *text);
  * 2023 trace. A mistake in a file is told with its line. On failure *out is untouched. */
 SHOAL_MUST_USE shoal_status sim_cluster_load(shoal_env *env, const char *text,
                                              struct sched_cluster *out, shoal_err *err);
+/* The same for what a person gave: a spec that was typed wrong is a mistake in the call, SHOAL_E_INVAL; a file
+ * that is wrong is bad input. */
+SHOAL_MUST_USE shoal_status sim_cluster_given(shoal_env *env, const char *text,
+                                              struct sched_cluster *out, shoal_err *err);
+
+/* Reads the node list of Alibaba's 2023 trace (CSV sn,cpu_milli,memory_mib,gpu,model) and appends the
+ * cluster as Shoal writes it ("387x2:T4,549x8:G2"). */
+SHOAL_MUST_USE shoal_status sim_cluster_from_openb(shoal_env *env, const char *path,
+                                                   struct base_buf *out, shoal_err *err);
 
 #endif

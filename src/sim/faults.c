@@ -60,10 +60,10 @@ void sim_faults_draw(struct sim_state *s, struct sim_active *a)
     char name[64];
 
     a->fail_at_run_s = INFINITY;
-    if (!s->opts->job_failures)
+    if (!s->opts->how.job_failures)
         return;
     snprintf(name, sizeof name, "job-failure/%u/%u", a->job.id, a->attempts);
-    base_rand_init(&r, s->opts->seed, name);
+    base_rand_init(&r, s->opts->how.seed, name);
     double u = base_rand_unit(&r);
     for (uint32_t c = 0; c < BASE_COUNT(classes); c++) {
         if (a->attempts > 0 && !classes[c].retry)
@@ -95,11 +95,11 @@ static shoal_status push(struct sim_state *s, uint32_t node, double mean_s)
 
 shoal_status sim_faults_init(struct sim_state *s)
 {
-    if (s->opts->node_mtbf_s <= 0)
+    if (s->opts->how.node_mtbf_s <= 0)
         return SHOAL_OK;
-    base_rand_init(&s->node_rand, s->opts->seed, "node-failures");
+    base_rand_init(&s->node_rand, s->opts->how.seed, "node-failures");
     for (uint32_t n = 0; n < s->cluster->node_count; n++)
-        if (push(s, n, s->opts->node_mtbf_s) != SHOAL_OK)
+        if (push(s, n, s->opts->how.node_mtbf_s) != SHOAL_OK)
             return SHOAL_E_NOMEM;
     return SHOAL_OK;
 }
@@ -113,9 +113,9 @@ double sim_faults_next_s(const struct sim_state *s)
 
 void sim_faults_skip(struct sim_state *s, double to_s)
 {
-    double played_s = IDLE_CYCLES * (s->opts->node_mtbf_s + s->opts->node_repair_s);
+    double played_s = IDLE_CYCLES * (s->opts->how.node_mtbf_s + s->opts->how.node_repair_s);
 
-    if (s->opts->node_mtbf_s > 0 && to_s - s->now_s > played_s)
+    if (s->opts->how.node_mtbf_s > 0 && to_s - s->now_s > played_s)
         s->skipped_s += to_s - s->now_s - played_s;
 }
 
@@ -132,8 +132,8 @@ static bool on_node(const struct sim_active *a, uint32_t node)
 static shoal_status check_luck(struct sim_state *s, const struct sim_active *a)
 {
     double left_s = a->rate > 0 ? (a->job.model.work - a->job.progress) / a->rate : 0;
-    double need_s = s->opts->restart_s + fmin(left_s, s->opts->checkpoint_s);
-    double mean_s = s->opts->node_mtbf_s / a->job.alloc.place_count;
+    double need_s = s->opts->how.restart_s + fmin(left_s, s->opts->how.checkpoint_s);
+    double mean_s = s->opts->how.node_mtbf_s / a->job.alloc.place_count;
 
     if (need_s <= LUCK_MAX * mean_s)
         return SHOAL_OK;
@@ -143,14 +143,13 @@ static shoal_status check_luck(struct sim_state *s, const struct sim_active *a)
              s->opts->policy->name, s->trace->jobs[a->job.id].name, a->job.alloc.gpus,
              a->job.alloc.gpus == 1 ? "" : "s", a->job.alloc.place_count,
              a->job.alloc.place_count == 1 ? "" : "s", need_s, mean_s);
-    base_err_hint(s->err, "take a --checkpoint more often, or fewer failures");
+    base_err_hint(s->err, "set a shorter --checkpoint-every, or fewer failures");
     return SHOAL_E_IMPOSSIBLE;
 }
 
 static shoal_status node_down(struct sim_state *s, uint32_t node)
 {
     s->node_up[node] = false;
-    s->gpus_up -= s->cluster->nodes[node].gpus;
     s->nodes_up--;
     s->result->metrics.node_failures++;
     shoal_status st = sim_journal_node(s, s->now_s, "node.down", node);
@@ -166,7 +165,7 @@ static shoal_status node_down(struct sim_state *s, uint32_t node)
         a->job.lease_until_s = s->now_s;
         st = sim_journal_job(s, s->now_s, "job.stopped", a, "node failure");
     }
-    return st == SHOAL_OK ? push(s, node, s->opts->node_repair_s) : st;
+    return st == SHOAL_OK ? push(s, node, s->opts->how.node_repair_s) : st;
 }
 
 shoal_status sim_faults_apply(struct sim_state *s)
@@ -181,11 +180,10 @@ shoal_status sim_faults_apply(struct sim_state *s)
             st = node_down(s, node);
         } else {
             s->node_up[node] = true;
-            s->gpus_up += s->cluster->nodes[node].gpus;
             s->nodes_up++;
             st = sim_journal_node(s, s->now_s, "node.up", node);
             if (st == SHOAL_OK)
-                st = push(s, node, s->opts->node_mtbf_s);
+                st = push(s, node, s->opts->how.node_mtbf_s);
         }
         if (st == SHOAL_E_NOMEM)
             return base_err_nomem(s->err, "simulating node failures");

@@ -1,9 +1,23 @@
-/* info.c - see info.h. Quantiles are exact: the value at position share x (n - 1), rounded down. */
+/* info.c - traces in numbers, see info.h, and the public face of that and of converting (shoal/trace.h).
+ *
+ * Quantiles are exact: the value at position share x (n - 1), rounded down. */
 #include "sim/info.h"
 
+#include "base/assert.h"
+#include "base/err.h"
+#include "base/opt.h"
+#include "base/text.h"
+#include "env/system.h"
+#include "env/table.h"
+#include "page/make.h"
+#include "shoal/trace.h"
+#include "sim/bind.h"
+#include "sim/cluster_load.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const double sim_info_shares[SIM_INFO_QUANTILES] = {0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1};
 
@@ -98,4 +112,598 @@ shoal_status sim_info_counts(const struct sim_trace *trace, bool models,
     *out_counts = counts;
     *out_count = count;
     return SHOAL_OK;
+}
+
+/* ---- options ---- */
+
+#define AT(member) offsetof(shoal_trace_opts, member)
+
+static const shoal_opt rows[] = {
+    {AT(cluster), SHOAL_OPT_STR, "cluster", 'c', "SPEC", NULL,
+     "also the load on this cluster: a spec such as 6x4:t4,2x8:a100, or a file",
+     .complete = "file"},
+    {AT(profiles), SHOAL_OPT_STR, "profiles", 0, "PATH", NULL,
+     "throughput table (.json) or folder of profiles, for jobs without durations",
+     .complete = "file"},
+    {AT(format), SHOAL_OPT_CHOICE, "format", 'f', "FORMAT", "auto", "format of the trace",
+     .choices = sim_format_names},
+    {AT(nodes), SHOAL_OPT_STR, "nodes", 0, "FILE", NULL,
+     "turn this Alibaba node list into a cluster spec instead", .complete = "file"},
+    {AT(output), SHOAL_OPT_STR, "output", 'o', "FILE", "-", "where to write", .complete = "file"},
+};
+#undef AT
+enum { INFO_ROWS = 3, CONVERT_FROM = 2 }; /* both have the format */
+
+const shoal_opt *shoal_trace_info_opt_rows(size_t *out_count)
+{
+    *out_count = INFO_ROWS;
+    return rows;
+}
+
+const shoal_opt *shoal_trace_convert_opt_rows(size_t *out_count)
+{
+    *out_count = BASE_COUNT(rows) - CONVERT_FROM;
+    return &rows[CONVERT_FROM];
+}
+
+void shoal_trace_opts_init(shoal_trace_opts *opts)
+{
+    *opts = (shoal_trace_opts){.struct_size = sizeof *opts};
+    base_opt_defaults(rows, BASE_COUNT(rows), opts);
+}
+
+static shoal_trace_opts take(const shoal_trace_opts *given)
+{
+    shoal_trace_opts opts;
+
+    shoal_trace_opts_init(&opts);
+    if (given != NULL && given->struct_size >= sizeof given->struct_size)
+        memcpy(&opts, given, given->struct_size < sizeof opts ? given->struct_size : sizeof opts);
+    return opts;
+}
+
+/* ---- a trace described ---- */
+
+enum { TOP_NAMES = 8, SIZES = 4 };
+
+static const char *const quantile_names[SIM_INFO_QUANTILES] = {"p10", "p25", "p50", "p75",
+                                                               "p90", "p99", "max"};
+static const char *const size_names[SIZES] = {"1", "2-4", "5-8", "9+"};
+
+struct quantile { /* for people: a line each */
+    const char *name;
+    double duration_s, gpus;
+};
+
+struct record {
+    const char *format, *input_hash;
+    uint64_t jobs, skipped, timed;
+    double first_s, span_s, gpu_h, load, impossible;
+    shoal_numbers duration_s, gpus, sizes, groups, models;
+    shoal_records quantiles;
+};
+
+#define AT(member) offsetof(struct quantile, member)
+static const shoal_field quantile_fields[] = {
+    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "share", "", .flags = 0},
+    {AT(duration_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "duration_s", "duration",
+     .flags = SHOAL_FIELD_SPARSE},
+    {AT(gpus), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "gpus", "GPUs", .flags = 0},
+};
+#undef AT
+static const shoal_schema quantile_schema = {"quantile", NULL,
+                                             "What a share of the jobs has at most.",
+                                             quantile_fields, BASE_COUNT(quantile_fields)};
+
+#define AT(member) offsetof(struct record, member)
+static const shoal_field fields[] = {
+    {AT(format), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "format",
+     .help = "what it was recognised as"},
+    {AT(jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "jobs", .help = "jobs"},
+    {AT(skipped), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "skipped",
+     .help = "lines left out by a rule of the format, such as jobs without GPUs"},
+    {AT(first_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "first_submit_s",
+     .help = "first submission"},
+    {AT(span_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "span_s",
+     .help = "time from the first submission to the last"},
+    {AT(timed), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "timed",
+     .help = "jobs whose duration is known"},
+    {AT(gpu_h), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "gpu_hours", .help = "work of those jobs"},
+    {AT(duration_s), SHOAL_FIELD_MAP, SHOAL_UNIT_SECONDS, 0, 0, "duration_s",
+     .help = "duration that this share of jobs has at most"},
+    {AT(gpus), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "gpus",
+     .help = "GPUs that this share of jobs has at most"},
+    {AT(sizes), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "sizes", .help = "jobs by their GPUs"},
+    {AT(groups), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "groups", .help = "jobs by group"},
+    {AT(models), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "models", .help = "jobs by model"},
+    {AT(load), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "load",
+     .help = "work over what the cluster has in that time", .flags = SHOAL_FIELD_OPTIONAL},
+    {AT(impossible), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 0, "impossible",
+     .help = "jobs that can never run on the cluster", .flags = SHOAL_FIELD_OPTIONAL},
+    {AT(input_hash), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "input_hash",
+     .help = "of the bytes that were read"},
+    {AT(quantiles), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, .of = &quantile_schema,
+     .flags = 0},
+};
+#undef AT
+static const shoal_schema schema = {"trace", NULL, "A trace in numbers.", fields,
+                                    BASE_COUNT(fields)};
+
+static shoal_numbers numbers_of(struct page_made *made, const double *values, size_t count,
+                                const char *const *names)
+{
+    double *copy = page_made_alloc(made, count, sizeof *copy);
+
+    if (copy != NULL)
+        memcpy(copy, values, count * sizeof *copy);
+    return (shoal_numbers){copy, copy != NULL ? count : 0, names};
+}
+
+/* Jobs by name, most first. */
+static shoal_status count_names(struct page_made *made, const struct sim_trace *trace, bool models,
+                                shoal_numbers *out)
+{
+    struct sim_info_count *counts;
+    size_t count;
+    shoal_status st = sim_info_counts(trace, models, &counts, &count);
+
+    if (st != SHOAL_OK)
+        return st;
+    double *values = page_made_alloc(made, count, sizeof *values);
+    const char **names = page_made_alloc(made, count, sizeof *names);
+    for (size_t i = 0; i < count && values != NULL && names != NULL; i++) {
+        values[i] = (double)counts[i].jobs;
+        names[i] = page_made_text(
+            made, "%s", sim_names_get(models ? &trace->models : &trace->groups, counts[i].name));
+    }
+    *out = (shoal_numbers){values, values != NULL && names != NULL ? count : 0, names};
+    base_free(trace->alloc, counts);
+    return SHOAL_OK;
+}
+
+static shoal_records quantiles_of(struct page_made *made, const struct sim_info *info)
+{
+    struct quantile *list = page_made_alloc(made, SIM_INFO_QUANTILES, sizeof *list);
+
+    for (size_t q = 0; q < SIM_INFO_QUANTILES && list != NULL; q++)
+        list[q] = (struct quantile){quantile_names[q], info->duration_s[q], info->gpus[q]};
+    return (shoal_records){
+        .first = list, .stride = sizeof *list, .count = list != NULL ? SIM_INFO_QUANTILES : 0};
+}
+
+static shoal_status fill(struct page_made *made, const struct sim_trace *trace,
+                         const struct sim_info *info, bool bound, struct record *r)
+{
+    double sizes[SIZES];
+
+    for (size_t i = 0; i < SIZES; i++)
+        sizes[i] = (double)info->sizes[i];
+    *r = (struct record){
+        .format = page_made_text(made, "%s", trace->format),
+        .input_hash = page_made_text(made, "%016llx", (unsigned long long)trace->input_hash),
+        .jobs = info->jobs,
+        .skipped = trace->skipped,
+        .timed = info->timed,
+        .first_s = info->first_s,
+        .span_s = info->span_s,
+        .gpu_h = info->timed > 0 ? info->gpu_h : (double)NAN,
+        .load = info->load,
+        .impossible = bound ? (double)info->impossible : (double)NAN,
+        .duration_s = numbers_of(made, info->duration_s, SIM_INFO_QUANTILES, quantile_names),
+        .gpus = numbers_of(made, info->gpus, SIM_INFO_QUANTILES, quantile_names),
+        .sizes = numbers_of(made, sizes, SIZES, size_names),
+        .quantiles = quantiles_of(made, info),
+    };
+    shoal_status st = count_names(made, trace, false, &r->groups);
+    return st == SHOAL_OK ? count_names(made, trace, true, &r->models) : st;
+}
+
+static const char *count_text(struct page_made *made, uint64_t count, const char *what)
+{
+    char number[32];
+
+    return page_made_text(made, "%s %s%s", base_format_count(count, number, sizeof number), what,
+                          count == 1 ? "" : "s");
+}
+
+/* "6214e9 41,226, 11cb48 16,091, ... and 7 more" */
+static void head_names(struct page_made *made, const char *what, const shoal_numbers *counts)
+{
+    char number[32];
+
+    if (counts->count == 0)
+        return;
+    page_made_head(made, "%-10s", what);
+    for (size_t i = 0; i < counts->count && i < TOP_NAMES; i++)
+        page_made_head(made, "%s%s %s", i > 0 ? ", " : "", counts->names[i],
+                       base_format_count((uint64_t)counts->values[i], number, sizeof number));
+    if (counts->count > TOP_NAMES)
+        page_made_head(made, " and %zu more", counts->count - TOP_NAMES);
+    page_made_head(made, "\n");
+}
+
+static void head(struct page_made *made, const struct record *r, const struct sim_info *info,
+                 const char *cluster)
+{
+    char a[32], b[32], c[32], d[32];
+
+    page_made_head(made, "%s in %s, format %s", count_text(made, r->jobs, "job"),
+                   base_format_duration(r->span_s, a, sizeof a), r->format);
+    if (r->skipped > 0)
+        page_made_head(made, " (%s left out)", count_text(made, r->skipped, "line"));
+    if (r->timed > 0)
+        page_made_head(made, "\n%-10s%s GPU-hours%s\n", "work",
+                       base_format_count((uint64_t)llround(r->gpu_h), a, sizeof a),
+                       r->timed < r->jobs ? " in the jobs whose duration is known" : "");
+    else
+        page_made_head(made, "\n%-10s%s\n", "work",
+                       "in steps or training runs: --cluster and --profiles tell how long they "
+                       "take");
+    if (isfinite(r->load))
+        page_made_head(made, "%-10s%.3g of %s on average\n", "load", r->load, cluster);
+    if (info->impossible > 0)
+        page_made_head(made, "%-10s%s can never run on %s\n", "misfits",
+                       count_text(made, info->impossible, "job"), cluster);
+    page_made_head(made, "%-10s1 GPU %s, 2-4 %s, 5-8 %s, more %s\n", "sizes",
+                   base_format_count(info->sizes[0], a, sizeof a),
+                   base_format_count(info->sizes[1], b, sizeof b),
+                   base_format_count(info->sizes[2], c, sizeof c),
+                   base_format_count(info->sizes[3], d, sizeof d));
+    if (r->groups.count != 1 || strcmp(r->groups.names[0], "default") != 0)
+        head_names(made, "groups", &r->groups);
+    head_names(made, "models", &r->models);
+}
+
+static void warn_ignored(struct page_made *made, const struct sim_trace *trace)
+{
+    if (trace->ignored[0] != '\0')
+        page_made_note(made, SHOAL_NOTE_WARNING, ENV_TABLE_IGNORED, trace->ignored);
+}
+
+static shoal_status describe(const struct sim_trace *trace, const struct sched_cluster *cluster,
+                             const char *spec, const shoal_result **out_result, shoal_err *err)
+{
+    struct sim_info info;
+    shoal_status st = sim_info(trace, cluster, &info);
+
+    if (st != SHOAL_OK)
+        return base_err_nomem(err, "describing a trace");
+    struct page_made *made = page_made_new(trace->alloc);
+    struct record *record = page_made_alloc(made, 1, sizeof *record);
+    if (record != NULL)
+        st = fill(made, trace, &info, cluster != NULL, record);
+    if (st != SHOAL_OK) {
+        page_made_free(made);
+        return base_err_nomem(err, "describing a trace");
+    }
+    if (record != NULL) {
+        made->result.schema = &schema;
+        made->result.records =
+            (shoal_records){.first = record, .stride = sizeof *record, .count = 1};
+        head(made, record, &info, spec);
+    }
+    warn_ignored(made, trace);
+    return page_made_finish(made, out_result, err);
+}
+
+shoal_status shoal_trace_info(shoal_env *env, const shoal_trace_opts *given,
+                              const shoal_result **out_result, shoal_err *err)
+{
+    shoal_trace_opts opts = take(given);
+    struct sim_trace *trace = NULL;
+    struct sched_cluster cluster = {0};
+    bool bound = opts.cluster != NULL;
+    shoal_status st = SHOAL_OK;
+
+    if (opts.traces == NULL || opts.trace_count == 0)
+        return base_err(err, SHOAL_E_INVAL, "expected a trace");
+    if (opts.profiles != NULL && !bound)
+        return base_err(err, SHOAL_E_INVAL,
+                        "--profiles needs --cluster: speeds depend on the GPUs");
+    if (bound)
+        st = sim_cluster_given(env, opts.cluster, &cluster, err);
+    if (st == SHOAL_OK)
+        st = sim_trace_load(env, opts.traces, opts.trace_count, (enum sim_format)opts.format,
+                            &trace, err);
+    if (st == SHOAL_OK && bound)
+        st = sim_trace_bind(env, trace, &cluster, opts.profiles, err);
+    if (st == SHOAL_OK)
+        st = describe(trace, bound ? &cluster : NULL, opts.cluster, out_result, err);
+    sim_trace_free(trace);
+    if (cluster.alloc != NULL)
+        sched_cluster_fini(&cluster);
+    return st;
+}
+
+/* ---- a trace converted ---- */
+
+#define CSV_MAX ((size_t)8 << 30)
+
+struct converted {
+    const char *format, *output;
+    uint64_t jobs, skipped;
+};
+
+#define AT(member) offsetof(struct converted, member)
+static const shoal_field converted_fields[] = {
+    {AT(format), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "format",
+     .help = "what was read was recognised as"},
+    {AT(jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "jobs", .help = "jobs"},
+    {AT(skipped), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "skipped",
+     .help = "lines left out by a rule of the format, such as jobs without GPUs"},
+    {AT(output), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "output", .help = "where it went"},
+};
+#undef AT
+static const shoal_schema converted_schema = {"converted", NULL, "A trace in another format.",
+                                              converted_fields, BASE_COUNT(converted_fields)};
+
+static bool to_file(const shoal_trace_opts *opts)
+{
+    return opts->output != NULL && strcmp(opts->output, "-") != 0;
+}
+
+static shoal_status deliver(shoal_env *env, const shoal_trace_opts *opts,
+                            const struct base_buf *text, shoal_err *err)
+{
+    if (base_buf_status(text) != SHOAL_OK)
+        return base_err_nomem(err, "converting a trace");
+    if (to_file(opts))
+        return env_write_whole(env, opts->output, text->data, text->size, err);
+    return opts->put(opts->ctx, text->data, text->size)
+               ? SHOAL_OK
+               : base_err(err, SHOAL_E_IO, "cannot write the trace");
+}
+
+/* `trace` is NULL where a node list was read. */
+static shoal_status tell(shoal_env *env, const shoal_trace_opts *opts,
+                         const struct sim_trace *trace, const shoal_result **out_result,
+                         shoal_err *err)
+{
+    struct page_made *made = page_made_new(env_alloc(env));
+    struct converted *record = page_made_alloc(made, 1, sizeof *record);
+
+    if (record == NULL)
+        return page_made_finish(made, out_result, err);
+    record->format = trace != NULL ? page_made_text(made, "%s", trace->format) : "nodes";
+    record->output = page_made_text(made, "%s", opts->output);
+    made->result.schema = &converted_schema;
+    made->result.records = (shoal_records){.first = record, .stride = sizeof *record, .count = 1};
+    if (trace != NULL) {
+        warn_ignored(made, trace);
+        record->jobs = trace->job_count;
+        record->skipped = trace->skipped;
+    }
+    if (trace != NULL && (to_file(opts) || record->skipped > 0))
+        page_made_note(made, SHOAL_NOTE_HINT, "%s from format %s",
+                       count_text(made, record->jobs, "job"), record->format);
+    if (record->skipped > 0)
+        page_made_note(
+            made, SHOAL_NOTE_WARNING,
+            "%s left out by a rule of the format, such as jobs without GPUs",
+            record->skipped == 1
+                ? "1 line was"
+                : page_made_text(made, "%s were", count_text(made, record->skipped, "line")));
+    return page_made_finish(made, out_result, err);
+}
+
+/* Not over what is read. */
+static shoal_status check_output(shoal_env *env, const shoal_trace_opts *opts, shoal_err *err)
+{
+    if ((opts->nodes != NULL) == (opts->trace_count > 0))
+        return base_err(err, SHOAL_E_INVAL, "%s",
+                        opts->nodes != NULL ? "--nodes takes a node list and no trace"
+                                            : "expected a trace");
+    if (!to_file(opts) && opts->put == NULL)
+        return base_err(err, SHOAL_E_INVAL, "a trace needs an output: a file, or a function");
+    for (size_t i = 0; to_file(opts) && i <= opts->trace_count; i++) {
+        const char *input = i < opts->trace_count ? opts->traces[i] : opts->nodes;
+        if (input != NULL && env_same(env, input, opts->output))
+            return base_err(err, SHOAL_E_INVAL, "cannot write '%s': it is also an input",
+                            opts->output);
+    }
+    return SHOAL_OK;
+}
+
+shoal_status shoal_trace_convert(shoal_env *env, const shoal_trace_opts *given,
+                                 const shoal_result **out_result, shoal_err *err)
+{
+    shoal_trace_opts opts = take(given);
+    struct sim_trace *trace = NULL;
+    struct base_buf text;
+    shoal_status st = check_output(env, &opts, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    base_buf_init(&text, env_alloc(env), CSV_MAX);
+    if (opts.nodes != NULL) {
+        st = sim_cluster_from_openb(env, opts.nodes, &text, err);
+        base_buf_puts(&text, "\n");
+    } else {
+        st = sim_trace_load(env, opts.traces, opts.trace_count, (enum sim_format)opts.format,
+                            &trace, err);
+        if (st == SHOAL_OK)
+            sim_trace_format(trace, &text);
+    }
+    if (st == SHOAL_OK)
+        st = deliver(env, &opts, &text, err);
+    if (st == SHOAL_OK)
+        st = tell(env, &opts, trace, out_result, err);
+    base_buf_fini(&text);
+    sim_trace_free(trace);
+    return st;
+}
+
+/* ---- whether jobs and kinds go together ---- */
+
+enum { TEXT_SIZE = 160 };
+
+/* Appends, as far as there is room; names that do not fit become "...". */
+static void add(char text[TEXT_SIZE], const char *format, const char *before, const char *name)
+{
+    size_t used = strlen(text);
+    char part[TEXT_SIZE];
+
+    (void)snprintf(part, sizeof part, format, before, name);
+    if (used + strlen(part) < TEXT_SIZE - 8)
+        memcpy(text + used, part, strlen(part) + 1);
+    else if (used < 3 || strcmp(text + used - 3, "...") != 0)
+        memcpy(text + used, " ...", sizeof " ...");
+}
+
+/* ---- no job can run ---- */
+
+/* "2 GPUs of kind p100 or k80" */
+static void say_wanted(const struct sim_trace *trace, const struct sim_job *job,
+                       char text[TEXT_SIZE])
+{
+    (void)snprintf(text, TEXT_SIZE, "%u GPU%s", job->gpus, job->gpus == 1 ? "" : "s");
+    if (job->want_kinds == 0 && job->gpus > 1)
+        add(text, "%s%s", " of one kind", "");
+    for (uint32_t i = 0, named = 0; i < trace->kinds.map.count && i < SIM_TRACE_KINDS_MAX; i++)
+        if (job->want_kinds >> i & 1)
+            add(text, "%s%s", named++ == 0 ? " of kind " : " or ", sim_names_get(&trace->kinds, i));
+}
+
+/* "8 t4, 16 a100" */
+static void say_there(const struct sched_cluster *cluster, char text[TEXT_SIZE])
+{
+    char count[16];
+
+    text[0] = '\0';
+    for (uint32_t k = 0; k < cluster->kind_count; k++) {
+        (void)snprintf(count, sizeof count, "%s%u", k == 0 ? "" : ", ", cluster->kinds[k].gpus);
+        add(text, "%s %s", count, cluster->kinds[k].name);
+    }
+}
+
+/* Whether the cluster has enough GPUs of a kind that it accepts, so that only speeds are missing. */
+static bool lacks_speed(const struct sim_trace *trace, const struct sched_cluster *cluster,
+                        const struct sim_job *job)
+{
+    for (uint32_t k = 0; k < cluster->kind_count; k++) {
+        bool accepts = job->want_kinds == 0;
+        for (uint32_t i = 0; i < trace->kinds.map.count && i < SIM_TRACE_KINDS_MAX; i++)
+            accepts =
+                accepts || ((job->want_kinds >> i & 1) != 0 &&
+                            sched_cluster_kind(cluster, sim_names_get(&trace->kinds, i)) == (int)k);
+        if (accepts && cluster->kinds[k].gpus >= job->gpus)
+            return true;
+    }
+    return false;
+}
+
+/* The first kind of the trace that the cluster does not have, and the most like it that it has. */
+static const char *missing_kind(const struct sim_trace *trace, const struct sched_cluster *cluster,
+                                const struct sim_job *job, const char **out_near)
+{
+    const char *names[SCHED_KINDS_MAX];
+
+    for (uint32_t k = 0; k < cluster->kind_count; k++)
+        names[k] = cluster->kinds[k].name;
+    for (uint32_t i = 0; i < trace->kinds.map.count && i < SIM_TRACE_KINDS_MAX; i++) {
+        const char *kind = sim_names_get(&trace->kinds, i);
+        if ((job->want_kinds >> i & 1) == 0 || sched_cluster_kind(cluster, kind) >= 0)
+            continue;
+        *out_near = base_nearest(kind, names, cluster->kind_count);
+        return kind;
+    }
+    return NULL;
+}
+
+shoal_status sim_kinds_check(const struct sim_trace *trace, const struct sched_cluster *cluster,
+                             shoal_err *err)
+{
+    char wanted[TEXT_SIZE], there[TEXT_SIZE];
+    const char *near = NULL;
+
+    for (size_t i = 0; i < trace->job_count; i++)
+        if (trace->jobs[i].kinds != 0)
+            return SHOAL_OK;
+    if (trace->job_count == 0)
+        return SHOAL_OK;
+    const struct sim_job *job = &trace->jobs[0];
+    say_wanted(trace, job, wanted);
+    say_there(cluster, there);
+    base_err(
+        err, SHOAL_E_IMPOSSIBLE,
+        "no job can run on this cluster: the first of %zu, '%.60s', asks for %s, and there are "
+        "%s%s",
+        trace->job_count, job->name, wanted, there,
+        lacks_speed(trace, cluster, job) ? ", on which its model has no speed" : "");
+    const char *missing = missing_kind(trace, cluster, job, &near);
+    if (missing != NULL && near != NULL)
+        base_err_hint(err, "kind '%.40s' is missing; is it '%.40s'?", missing, near);
+    else if (missing != NULL)
+        base_err_hint(err, "kind '%.40s' is missing; give the cluster that ran them with --cluster",
+                      missing);
+    else
+        base_err_hint(err, "give the cluster that ran them with --cluster");
+    return SHOAL_E_IMPOSSIBLE;
+}
+
+/* ---- kinds of which nobody has heard ---- */
+
+static bool is_known(const struct sim_trace *trace, const struct sched_cluster *cluster,
+                     const struct sim_prices *prices, uint32_t k)
+{
+    const struct sched_kind *kind = &cluster->kinds[k];
+
+    if (kind->usd_gpu_h >= 0 || strcasecmp(kind->name, "gpu") == 0 ||
+        (prices != NULL && prices->kinds[k].offers > 0))
+        return true;
+    for (uint32_t i = 0; i < trace->kinds.map.count; i++)
+        if (strcasecmp(sim_names_get(&trace->kinds, i), kind->name) == 0)
+            return true;
+    bool measured = trace->tables != NULL && trace->tables->fitted == NULL;
+    for (size_t i = 0; i < trace->job_count && measured; i++)
+        if (trace->jobs[i].work != SIM_WORK_DURATION && (trace->jobs[i].kinds >> k & 1) != 0)
+            return true;
+    return false;
+}
+
+void sim_kinds_tell_unknown(const struct sim_trace *trace, const struct sched_cluster *cluster,
+                            const struct sim_prices *prices, struct base_buf *out)
+{
+    const char *names[64];
+    char known[TEXT_SIZE] = "";
+    size_t count = 0;
+
+    for (const char *name; count < 32 && (name = sched_cluster_listed(count)) != NULL;)
+        names[count++] = name;
+    for (uint32_t i = 0; i < trace->kinds.map.count && count < 64; i++) {
+        const char *name = sim_names_get(&trace->kinds, i);
+        bool listed = false;
+        for (size_t n = 0; n < count; n++)
+            listed = listed || strcasecmp(names[n], name) == 0;
+        if (!listed)
+            names[count++] = name;
+    }
+    for (size_t i = 0; i < count; i++)
+        add(known, "%s%s", i == 0 ? "" : ", ", names[i]);
+    for (uint32_t k = 0; k < cluster->kind_count; k++) {
+        const char *name = cluster->kinds[k].name, *near = base_nearest(name, names, count);
+        if (is_known(trace, cluster, prices, k))
+            continue;
+        base_buf_printf(out, "unknown GPU kind '%s': no job, model or price mentions it", name);
+        if (near != NULL)
+            base_buf_printf(out, "; did you mean '%s'? known kinds: %s\n", near, known);
+        else
+            base_buf_printf(out, "; known kinds: %s\n", known);
+    }
+}
+
+void sim_kinds_note_unknown(const struct sim_trace *trace, const struct sched_cluster *cluster,
+                            const struct sim_prices *prices, struct page_made *made)
+{
+    struct base_buf text;
+
+    if (made == NULL)
+        return;
+    base_buf_init(&text, made->arena.alloc, TEXT_SIZE * SCHED_KINDS_MAX * 2);
+    sim_kinds_tell_unknown(trace, cluster, prices, &text);
+    for (char *at = text.data, *end;
+         base_buf_status(&text) == SHOAL_OK && text.size > 0 && (end = strchr(at, '\n')) != NULL;
+         at = end + 1)
+        page_made_note(made, SHOAL_NOTE_WARNING, "%.*s", (int)(end - at), at);
+    base_buf_fini(&text);
 }

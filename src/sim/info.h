@@ -2,6 +2,8 @@
 #ifndef SIM_INFO_H
 #define SIM_INFO_H
 
+#include "page/make.h"
+#include "sim/prices.h"
 #include "sim/trace.h"
 
 /* Shares at which quantiles are taken: 0.1 0.25 0.5 0.75 0.9 0.99 1 */
@@ -31,5 +33,21 @@ struct sim_info_count {
 };
 SHOAL_MUST_USE shoal_status sim_info_counts(const struct sim_trace *trace, bool models,
                                             struct sim_info_count **out_counts, size_t *out_count);
+
+/* ---- whether the jobs of a trace and the GPU kinds of a cluster go together; the trace was bound ---- */
+
+/* SHOAL_E_IMPOSSIBLE when no job can run on this cluster; the error says what the first asks for and
+ * what there is. */
+SHOAL_MUST_USE shoal_status sim_kinds_check(const struct sim_trace *trace,
+                                            const struct sched_cluster *cluster, shoal_err *err);
+
+/* Appends a sentence about each kind of the cluster of which nobody has heard, one a line, and what
+ * may have been meant. A kind is known that a job names, of which some model has a speed, or that has
+ * a price: listed, given with usd=, or in the history (optional). "gpu" stands for any. */
+void sim_kinds_tell_unknown(const struct sim_trace *trace, const struct sched_cluster *cluster,
+                            const struct sim_prices *prices, struct base_buf *out);
+/* The same as notes of a result, which warn. */
+void sim_kinds_note_unknown(const struct sim_trace *trace, const struct sched_cluster *cluster,
+                            const struct sim_prices *prices, struct page_made *made);
 
 #endif

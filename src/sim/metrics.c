@@ -6,10 +6,16 @@
  * no job runs more than all the time (Gavel's "isolated" allocation, OSDI 2020). rho <= 1 for
  * everyone is the sharing incentive of Themis (NSDI 2020). A job that is alone also waits for its
  * first round and pays its first start; the published definitions leave both out, which makes every
- * short job on an idle cluster look wronged. */
+ * short job on an idle cluster look wronged.
+ *
+ * Use of the cluster is the GPU time that jobs held over all GPUs times the time, from the first
+ * submission to the last: what comes after is the tail of the last jobs, which no policy could fill. Where
+ * submissions take less than a hundredth of the time to the last end, nearly all of the run would be
+ * left out, and use is measured to the last end. */
 #include "sim/state.h"
 
 #include "base/err.h"
+#include "base/event.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,7 +46,7 @@ static double histogram_ms(const struct sim_histogram *h, double quantile)
 
 double sim_alone_s(const struct sim_state *s, const struct sim_job *job, double n)
 {
-    double ready_s = sim_start_s(s->opts, job->submit_s) - job->submit_s + s->opts->restart_s;
+    double ready_s = sim_start_s(s->opts, job->submit_s) - job->submit_s + s->opts->how.restart_s;
     double share[SCHED_KINDS_MAX], sum = 0, rate = 0;
 
     for (uint32_t k = 0; k < s->cluster->kind_count; k++) {
@@ -56,6 +62,18 @@ double sim_alone_s(const struct sim_state *s, const struct sim_job *job, double 
         rate += share[k] / (sum > 1 ? sum : 1) / ideal;
     }
     return ready_s + 1 / rate;
+}
+
+double sim_use_until_s(double first_s, double last_s, double end_s)
+{
+    return last_s - first_s < SIM_USE_LEAST * (end_s - first_s) ? end_s : last_s;
+}
+
+double sim_submitting_s(const struct sim_state *s, double from_s, double to_s)
+{
+    double from = fmax(from_s, s->first_submit_s), to = fmin(to_s, s->last_submit_s);
+
+    return to > from ? to - from : 0;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -138,14 +156,62 @@ shoal_status sim_metrics_finish(struct sim_state *s)
     m->makespan_s = last - s->origin_s;
     uint64_t ended = n + m->failed + m->stopped;
     m->avg_wait_s = ended > 0 ? wait / (double)ended : NAN;
-    m->utilization = s->up_last_gpu_s > 0 ? s->held_gpu_s / s->up_last_gpu_s : 0;
+    double until_s = sim_use_until_s(s->first_submit_s, s->last_submit_s, last);
+    double there_gpu_s = s->cluster->gpus * (until_s - s->first_submit_s);
+    m->utilization =
+        there_gpu_s > 0 ? (until_s > s->last_submit_s ? s->held_gpu_s : s->busy_gpu_s) / there_gpu_s
+                        : 0;
     m->node_h = s->node_last_s / 3600;
     if (s->unpriced)
-        m->cost_usd = NAN;
+        m->held_usd = NAN;
+    m->cost_usd = m->nodes_sized ? s->rent_last_usd : m->held_usd;
     m->decision_ms_p50 = histogram_ms(&s->decisions, 0.5);
     m->decision_ms_p99 = histogram_ms(&s->decisions, 0.99);
     m->decision_s = s->decisions.sum_s;
     fairness(m, r);
     sim_shares_finish(s);
     return SHOAL_OK;
+}
+
+/* ---- a result ---- */
+
+void sim_result_free(struct sim_result *result)
+{
+    if (result == NULL)
+        return;
+    const struct base_alloc *alloc = result->alloc;
+    base_free(alloc, result->jobs);
+    base_free(alloc, result->details);
+    base_free(alloc, result->received_s);
+    base_free(alloc, result->wanted_s);
+    for (size_t k = 0; k < SCHED_KINDS_MAX; k++) {
+        base_free(alloc, result->series.busy[k]);
+        base_free(alloc, result->series.price[k]);
+        base_free(alloc, result->series.next[k]);
+    }
+    base_free(alloc, result->series.waiting);
+    base_free(alloc, result->series.running);
+    base_free(alloc, result->segments);
+    base_buf_fini(&result->story);
+    base_buf_fini(&result->why);
+    base_free(alloc, result);
+}
+
+const char *sim_servers_name(uint32_t bin)
+{
+    static const char *const names[SIM_SERVERS_COUNT] = {"1", "2", "3-4", "5-8", "9+"};
+
+    return names[bin];
+}
+
+void sim_result_by_kind(const struct sched_cluster *cluster, const double *values,
+                        struct base_buf *out)
+{
+    for (uint32_t k = 0; k < cluster->kind_count; k++) {
+        base_buf_puts(out, k == 0 ? "{" : ",");
+        base_buf_json_string(out, cluster->kinds[k].name);
+        base_buf_puts(out, ":");
+        base_json_f64(out, values[k]);
+    }
+    base_buf_puts(out, "}");
 }

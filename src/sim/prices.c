@@ -232,3 +232,16 @@ bool sim_prices_set(const struct sim_prices *prices, double at_s, struct sched_k
     }
     return changed;
 }
+
+double sim_prices_next_s(const struct sim_prices *prices, double at_s)
+{
+    double next_s = INFINITY;
+
+    for (uint32_t k = 0; k < prices->kind_count; k++) {
+        const struct sim_price_kind *kind = &prices->kinds[k];
+        size_t i = find(kind, at_s) + 1;
+        if (i < kind->count)
+            next_s = fmin(next_s, kind->steps[i].at_s);
+    }
+    return next_s;
+}

@@ -45,5 +45,7 @@ void sim_prices_free(struct sim_prices *prices);
 double sim_prices_mean(const struct sim_prices *prices, uint32_t kind, double from_s, double to_s);
 /* Writes the prices at a time into the kinds; true when one of them changed. */
 bool sim_prices_set(const struct sim_prices *prices, double at_s, struct sched_kind *kinds);
+/* When one of them changes next, after a time; INFINITY: never. */
+double sim_prices_next_s(const struct sim_prices *prices, double at_s);
 
 #endif

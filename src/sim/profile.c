@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
-#include "sim/cells.h"
+#include "env/table.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,9 +161,75 @@ static uint64_t smallest_rotation(uint64_t digits)
     return best;
 }
 
+/* ---- tables of numbers ---- */
+
+enum { ROWS_MAX = 1000000, CELLS_COLUMNS_MAX = 5 };
+
+/* A column: whole numbers from 1 to whole_max, or any above 0, or those and 0. */
+struct wanted {
+    const char *name;
+    uint64_t whole_max; /* 0: not whole */
+    bool zero;
+};
+
+struct cells {
+    double *cells; /* (rows, columns) */
+    size_t row_count, cap;
+};
+
+static void read_row(struct env_table *t, const struct wanted *wanted, size_t count,
+                     struct cells *out)
+{
+    void *cells = out->cells;
+
+    if (out->row_count == ROWS_MAX)
+        env_table_bad(t, 0, "more than %d rows", ROWS_MAX);
+    else if (base_reserve(t->in.alloc, &cells, &out->cap, out->row_count + 1,
+                          count * sizeof *out->cells) != 0)
+        env_table_nomem(t, "reading a profile");
+    if (t->status != SHOAL_OK)
+        return;
+    out->cells = cells;
+    for (size_t c = 0; c < count; c++) {
+        const struct wanted *w = &wanted[c];
+        struct env_cell cell = env_table_cell(t, c);
+        double *to = &out->cells[out->row_count * count + c];
+        if (w->whole_max > 0)
+            *to = (double)env_table_whole(t, cell, 1, w->whole_max, w->name);
+        else if (w->zero)
+            *to = env_table_number(t, cell, 0, INFINITY, w->name);
+        else
+            *to = env_table_positive(t, cell, INFINITY, w->name);
+    }
+    out->row_count++;
+}
+
+/* The wanted columns of a file, in their order; at least a row. `out` is the caller's to free in any
+ * case. */
+static shoal_status read_cells(struct sim_profiles *ps, const char *path,
+                               const struct wanted *wanted, size_t count, struct cells *out,
+                               shoal_err *err)
+{
+    struct env_column columns[CELLS_COLUMNS_MAX];
+    struct env_table t;
+
+    for (size_t c = 0; c < count; c++)
+        columns[c] = (struct env_column){wanted[c].name, true};
+    if (env_table_open(ps->env, "profile", path, &t, err) != SHOAL_OK)
+        return t.status;
+    env_table_header(&t, NULL, columns, count, true);
+    while (env_table_next(&t))
+        read_row(&t, wanted, count, out);
+    if (t.status == SHOAL_OK && t.in.line == 0)
+        t.status = base_err(err, SHOAL_E_FORMAT, "cannot read profile '%s': it is empty", path);
+    else if (out->row_count == 0)
+        env_table_bad(&t, 0, "expected rows of numbers, found none");
+    return env_table_close(&t);
+}
+
 /* Points of placements.csv under their placement, and once more under their shape. False for a bad
  * placement. */
-static bool placement_points(const struct sim_cells *t, struct point *p)
+static bool placement_points(const struct cells *t, struct point *p)
 {
     for (size_t i = 0; i < t->row_count; i++) {
         const double *row = t->cells + 4 * i;
@@ -180,8 +246,8 @@ static bool placement_points(const struct sim_cells *t, struct point *p)
     return true;
 }
 
-static shoal_status build_kind(struct sim_profiles *ps, const struct sim_cells *placements,
-                               const struct sim_cells *scaling, const char *path,
+static shoal_status build_kind(struct sim_profiles *ps, const struct cells *placements,
+                               const struct cells *scaling, const char *path,
                                struct sched_profile_kind *out, shoal_err *err)
 {
     size_t room = 2 * placements->row_count + scaling->row_count;
@@ -247,17 +313,15 @@ static shoal_status read_kind(struct sim_profiles *ps, const char *dir,
                               const struct base_buf *names, const char *kind_name,
                               struct sched_profile_kind *out, shoal_err *err)
 {
-    static const struct sim_cells_column placement_columns[] = {
-        {"placement", SIM_CELLS_WHOLE, PLACEMENT_MAX},
-        {"local_bsz", SIM_CELLS_WHOLE, LOCAL_MAX},
-        {"step_time", SIM_CELLS_POSITIVE, 0},
-        {"sync_time", SIM_CELLS_ANY, 0}};
-    static const struct sim_cells_column scaling_columns[] = {
-        {"num_nodes", SIM_CELLS_WHOLE, LOCAL_MAX},
-        {"num_replicas", SIM_CELLS_WHOLE, LOCAL_MAX},
-        {"local_bsz", SIM_CELLS_WHOLE, LOCAL_MAX},
-        {"step_time", SIM_CELLS_POSITIVE, 0},
-        {"sync_time", SIM_CELLS_ANY, 0}};
+    static const struct wanted placement_columns[] = {{"placement", PLACEMENT_MAX, false},
+                                                      {"local_bsz", LOCAL_MAX, false},
+                                                      {"step_time", 0, false},
+                                                      {"sync_time", 0, true}};
+    static const struct wanted scaling_columns[] = {{"num_nodes", LOCAL_MAX, false},
+                                                    {"num_replicas", LOCAL_MAX, false},
+                                                    {"local_bsz", LOCAL_MAX, false},
+                                                    {"step_time", 0, false},
+                                                    {"sync_time", 0, true}};
     char file[80], path[2 * PATH_SIZE];
 
     for (size_t i = 0; i < BASE_COUNT(suffixes); i++) {
@@ -268,21 +332,19 @@ static shoal_status read_kind(struct sim_profiles *ps, const char *dir,
         snprintf(file, sizeof file, "placements%s.csv", suffix);
         if (!has_name(names, file))
             continue;
-        struct sim_cells placements, scaling = {.alloc = ps->alloc};
+        struct cells placements = {0}, scaling = {0};
         snprintf(path, sizeof path, "%s/%s", dir, file);
-        shoal_status st = sim_cells_read(ps->env, path, placement_columns, 4, &placements, err);
-        if (st != SHOAL_OK)
-            return st;
+        shoal_status st = read_cells(ps, path, placement_columns, 4, &placements, err);
         snprintf(file, sizeof file, "scalability%s.csv", suffix);
-        if (has_name(names, file)) {
+        if (st == SHOAL_OK && has_name(names, file)) {
             char scaling_path[2 * PATH_SIZE];
             snprintf(scaling_path, sizeof scaling_path, "%s/%s", dir, file);
-            st = sim_cells_read(ps->env, scaling_path, scaling_columns, 5, &scaling, err);
+            st = read_cells(ps, scaling_path, scaling_columns, 5, &scaling, err);
         }
         if (st == SHOAL_OK)
             st = build_kind(ps, &placements, &scaling, path, out, err);
-        sim_cells_fini(&placements);
-        sim_cells_fini(&scaling);
+        base_free(ps->alloc, placements.cells);
+        base_free(ps->alloc, scaling.cells);
         return st;
     }
     return SHOAL_OK;
@@ -309,7 +371,7 @@ static int compare_u32(const void *a, const void *b)
 
 /* One validation file into row v of the gradient tables, and the least progress per epoch. */
 static shoal_status fill_epochs(struct sched_profile *p, double *progress, double *sqr, double *var,
-                                uint32_t v, const struct sim_cells *t)
+                                uint32_t v, const struct cells *t)
 {
     for (uint32_t e = 0; e < p->epochs; e++) {
         const double *row = t->cells + 3 * (size_t)e;
@@ -325,17 +387,16 @@ static shoal_status fill_epochs(struct sched_profile *p, double *progress, doubl
 static shoal_status read_epochs(struct sim_profiles *ps, const char *dir, struct sched_profile *p,
                                 shoal_err *err)
 {
-    static const struct sim_cells_column columns[] = {{"progress", SIM_CELLS_POSITIVE, 0},
-                                                      {"grad_sqr", SIM_CELLS_ANY, 0},
-                                                      {"grad_var", SIM_CELLS_ANY, 0}};
-    struct sim_cells tables[VALIDATED_MAX] = {{0}};
+    static const struct wanted columns[] = {
+        {"progress", 0, false}, {"grad_sqr", 0, true}, {"grad_var", 0, true}};
+    struct cells tables[VALIDATED_MAX] = {{0}};
     uint32_t n = p->validated_count, epochs = p->epochs;
     char path[2 * PATH_SIZE];
     shoal_status st = SHOAL_OK;
 
     for (uint32_t v = 0; v < n && st == SHOAL_OK; v++) {
         snprintf(path, sizeof path, "%s/validation-%u.csv", dir, p->validated[v]);
-        st = sim_cells_read(ps->env, path, columns, 3, &tables[v], err);
+        st = read_cells(ps, path, columns, 3, &tables[v], err);
         if (st == SHOAL_OK && (epochs == 0 || tables[v].row_count < epochs))
             epochs = (uint32_t)tables[v].row_count;
     }
@@ -355,8 +416,7 @@ static shoal_status read_epochs(struct sim_profiles *ps, const char *dir, struct
             st = base_err(err, SHOAL_E_FORMAT,
                           "cannot read profile '%s': progress must grow with every epoch", dir);
     for (uint32_t v = 0; v < n; v++)
-        if (tables[v].alloc != NULL)
-            sim_cells_fini(&tables[v]);
+        base_free(ps->alloc, tables[v].cells);
     p->progress_end = progress;
     p->grad_sqr = sqr;
     p->grad_var = var;

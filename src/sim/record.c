@@ -41,7 +41,7 @@ shoal_status sim_recorder_new(struct sim_state *s, struct sim_recorder **out)
         return SHOAL_E_NOMEM;
     r->alloc = s->alloc;
     r->origin_s = s->origin_s;
-    r->step_s = s->opts->round_s;
+    r->step_s = s->opts->how.round_s;
     r->kinds = s->cluster->kind_count;
     r->series_count = r->kinds + 2;
     r->node_rows = base_calloc(s->alloc, s->cluster->node_count, sizeof *r->node_rows);

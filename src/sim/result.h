@@ -39,7 +39,6 @@ enum sim_wait {
     SIM_WAIT_OTHER,    /* the next round, and the rest of enum sched_reason */
     SIM_WAIT_COUNT
 };
-const char *sim_wait_name(enum sim_wait wait);
 enum { SIM_SERVERS_COUNT = 5 }; /* 1 server, 2, 3-4, 5-8, more */
 const char *sim_servers_name(uint32_t bin);
 
@@ -60,16 +59,20 @@ struct sim_metrics {
     double avg_rho, worst_rho, unfair_share; /* share of jobs with rho > 1 */
     double avg_wait_s;
     double wait_by_reason_s[SCHED_WHY_COUNT]; /* job-seconds */
-    double utilization; /* GPU-seconds held / GPU-seconds of live nodes up to the last finish */
+    double utilization; /* GPU-seconds held / GPUs x the time, both from the first submission to the
+                           time that sim_use_until_s says */
     double
         lost_gpu_s;   /* held but wasted: restarts after the first start, work lost to failures, and
                            all work of jobs that gave up */
-    double cost_usd;  /* NAN when a kind used has no price */
+    double cost_usd;  /* of the nodes wanted up to the last end, where the policy sizes the cluster;
+                        else held_usd. NAN: some of it has no price */
+    double held_usd;  /* of the GPU time that jobs held */
     double node_h;    /* node-hours of nodes wanted up to the last end: of those that were up, where
                         the policy did not size the cluster */
     bool nodes_sized; /* it did */
-    uint64_t rounds;  /* decisions, those between rounds included */
-    uint64_t solves;  /* decisions at which the policy solved for shares */
+    uint64_t
+        rounds; /* decisions, those between rounds included, and rounds at which none was needed */
+    uint64_t solves;           /* decisions at which the policy solved for shares */
     uint64_t moves, preempted; /* of the restarts: while running; stops by the policy */
     double slow_gpu_s;   /* lost to jobs being slowed down by where they lie (see sim_job_detail) */
     double spread_gpu_s; /* held on more nodes than needed; a job that shares counts whole */
@@ -139,6 +142,11 @@ struct sim_result {
      * [{"t":60,"reason":"gang","text":"...","blockers":[{"job":"a","gpus":4}]}] */
     struct base_buf why;
 };
+
+/* Use is measured from the first submission to the last, or to the last end where submissions take
+ * less than this share of the time to it. */
+#define SIM_USE_LEAST 0.01
+double sim_use_until_s(double first_s, double last_s, double end_s);
 
 void sim_result_free(struct sim_result *result);
 /* Appends {"t4":600,"v100":0}, a number per kind of the cluster. */

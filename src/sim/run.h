@@ -13,6 +13,7 @@
 #define SIM_RUN_H
 
 #include "sched/plan.h"
+#include "shoal/sim.h"
 #include "sim/prices.h"
 #include "sim/result.h"
 #include <stdatomic.h>
@@ -25,29 +26,15 @@ struct sim_opts {
     const struct sched_policy *policy;
     const char *const *sets; /* "key=value" knobs: the policy's and the placement's */
     size_t set_count;
-    double round_s;   /* 60; from 1e-3 to 1e7 */
-    double react_s;   /* from 1e-3 to round_s, or 0: decisions at rounds only; 0 */
-    double restart_s; /* seconds a job needs after a start or move before it makes progress; 30 */
-    double lease_s;   /* a job placed is not moved for this long; 0: until the next decision */
-    double interference; /* share of speed lost by jobs that span nodes and share one with another
-                            such job */
-    bool spread;         /* jobs over more nodes than they need run slower (sched/model_spread.h) */
-    bool neighbours;     /* and jobs of several GPUs beside other such jobs */
-    double node_mtbf_s, node_repair_s; /* per node, exponential; 0: nodes do not fail */
-    bool job_failures;                 /* Philly's failure classes */
-    double checkpoint_s;               /* a failure loses at most this much work; 0: none is lost */
-    double report_noise;               /* share by which what adapting jobs report may be wrong */
-    uint32_t report_bad; /* every so many-th job that adapts reports nonsense; 0: none */
-    double work_error;   /* standard deviation of the logarithm of what is told of a job's work over
-                            the truth; INFINITY: nothing is told */
-    double halving;      /* of a sweep, the best 1 in so many go on at each rung; 0: all do */
+    shoal_sim_opts
+        how; /* what the rows say of times, speeds, failures and reports, and the seed; of it policies,
+                           files and threads do not count here. work_error INFINITY: nothing is told of work */
     const struct sim_prices *prices; /* of the cluster's kinds over time; NULL: the cluster's own */
-    uint64_t seed;
-    bool record;           /* fill series and segments, and keep shares */
-    bool shares;           /* keep what each job wanted and received of each kind */
-    bool details;          /* fill sim_result.details */
-    uint32_t story_job;    /* index of the job whose story is wanted, or SIM_NONE */
-    sim_event_fn on_event; /* NULL: no log */
+    bool record;                     /* fill series and segments, and keep shares */
+    bool shares;                     /* keep what each job wanted and received of each kind */
+    bool details;                    /* fill sim_result.details */
+    uint32_t story_job;              /* index of the job whose story is wanted, or SIM_NONE */
+    sim_event_fn on_event;           /* NULL: no log */
     void *event_ctx;
     atomic_uint_fast64_t *done; /* jobs ended or rejected so far, for progress; NULL: not wanted */
     const atomic_bool *stop;    /* set by another thread to cancel; NULL: never */

@@ -1,17 +1,15 @@
 /* state.h - the state of one run, private to the files that make up the simulator core:
  *
- *   run.c       the loop: instants, decisions, and that it ends
- *   setup.c     options, knobs and memory: before the first instant and after the last
- *   live.c      jobs arrive, let go, fall back, end
- *   carry.c     carrying out a plan
+ *   run.c       options, knobs and memory; the loop: instants, decisions, and that it ends
+ *   live.c      jobs arrive, let go, fall back, end; carrying out a plan
  *   adapt.c     what jobs that adapt report, and the batch they choose
  *   tuner.c     sweeps whose worse jobs are stopped early
  *   advance.c   progress of running jobs between two instants
  *   faults.c    nodes that fail and return, jobs that fail by class
  *   journal.c   the event log and the story of one job
  *   record.c    what pictures need, bounded
- *   detail.c    where each job's time went, and how fast its places let it be
- *   shares.c    what each job was promised of each kind, and what it got
+ *   detail.c    where each job's time went, how fast its places let it be, what it was promised of each kind and
+ *               got, what nodes cost where the policy sizes the cluster
  *   metrics.c   the figures at the end
  *
  * Everything belongs to the thread that called sim_run. */
@@ -55,7 +53,7 @@ struct sim_active {
     double end_s;   /* set by advancing: when it ended or came to its rung, NAN while it goes on */
     uint64_t stamp; /* of the last stretch it was advanced in */
     uint32_t segment;        /* record.c: first open segment + 1 */
-    double *shares;          /* shares.c: (3, kinds) share now, wanted, received; NULL: not kept */
+    double *shares;          /* detail.c: (3, kinds) share now, wanted, received; NULL: not kept */
     double shares_since_s;   /* wanted is counted up to here */
     struct sim_adapt *adapt; /* adapt.c; NULL: it cannot */
     double boot_s;           /* for its first measurements, before the first start */
@@ -93,6 +91,13 @@ struct sim_histogram { /* of nanoseconds, exact below 64, then 32 buckets per oc
     double sum_s;
 };
 
+/* Sums to which every running job adds, and the terms of one round in their order. */
+enum sim_common { SIM_BUSY, SIM_HELD, SIM_SLOW, SIM_SPREAD, SIM_COMMON_COUNT };
+struct sim_terms {
+    double *terms;
+    size_t count, cap;
+};
+
 struct sim_state {
     shoal_env *env;
     const struct base_alloc *alloc;
@@ -108,6 +113,8 @@ struct sim_state {
     struct sched_place_opts place;
     uint32_t gang_max[SCHED_KINDS_MAX]; /* GPUs one job can ever get, per kind */
 
+    double news_s; /* when something last happened: a job came, went, started, stopped or waits for
+                        another reason, a node failed or returned, a price changed */
     double origin_s; /* begin of the round of the first submission: pictures and figures count from
                         here */
     double now_s;
@@ -118,14 +125,15 @@ struct sim_state {
     struct base_arena actives;
     struct sim_held *running; /* by increasing id; see sim_held */
     size_t running_count, running_cap;
-    uint32_t *news; /* carry.c: indices of the jobs that have some, increasing */
+    uint32_t *news; /* live.c: indices of the jobs that have some, increasing */
     size_t news_count, news_cap;
     struct sim_active **ended; /* of the stretch just advanced */
     size_t ended_count, ended_cap;
     uint64_t stamp; /* counts stretches */
 
     bool *node_up;
-    uint32_t gpus_up, nodes_up;
+    bool *node_used; /* detail.c: by some job */
+    uint32_t nodes_up;
     uint32_t nodes_wanted; /* as the policy said last; SIM_NONE: it says nothing, all that are up */
     uint64_t node_changes; /* of node_up and of prices so far */
     struct base_heap node_events; /* keys are times less skipped_s */
@@ -139,9 +147,15 @@ struct sim_state {
 
     double live_integral, live_since_s; /* of live_count over time, up to */
     size_t live_count;
-    double held_gpu_s, up_gpu_s, up_since_s;
-    double up_last_gpu_s;       /* up_gpu_s at the last end of a job */
-    double node_s, node_last_s; /* of nodes wanted, likewise */
+    /* Of jobs that can run. Where use is measured to is known at the end (sim_use_until_s), so both
+     * candidates are summed. */
+    double first_submit_s, last_submit_s;
+    double busy_gpu_s, held_gpu_s; /* held to the last submission, and to the end */
+    double up_since_s;
+    double node_s, node_last_s;               /* of nodes wanted; at the last end of a job */
+    double rent_usd, rent_last_usd;           /* detail.c: what those cost, likewise */
+    uint32_t rented[SCHED_KINDS_MAX];         /* GPUs of the nodes wanted now */
+    struct sim_terms terms[SIM_COMMON_COUNT]; /* advance.c */
     struct sim_histogram decisions;
     double gain_due_s, gain; /* when to look again whether jobs get on, and how far they were */
     double undone;           /* progress lost to failures, in jobs */
@@ -183,6 +197,12 @@ void sim_unpair(struct sim_active *a);
 /* Brings every running job from state->now_s to `to_s`; the ones that ended are in state->ended, in
  * order of time. */
 SHOAL_MUST_USE shoal_status sim_advance(struct sim_state *s, double to_s);
+/* The same for so many whole rounds in which nobody comes to an end, a checkpoint or another speed. */
+SHOAL_MUST_USE shoal_status sim_advance_rounds(struct sim_state *s, uint64_t rounds);
+/* Adds the term so many times over; 1: just adds it. */
+void sim_add(double *sum, double term, uint64_t times);
+/* Adds a term `times` times to a sum over all jobs. Only sim_advance_rounds passes more than 1. */
+void sim_add_common(struct sim_state *s, enum sim_common which, double term, uint64_t times);
 
 /* adapt.c */
 
@@ -228,7 +248,7 @@ SHOAL_MUST_USE shoal_status sim_faults_apply(struct sim_state *s);
 bool sim_faults_retry(struct sim_state *s, struct sim_active *a);
 const char *sim_fault_name(uint32_t fail_class);
 
-/* carry.c: makes the live jobs hold what the plan granted, and journals what that changed. */
+/* live.c: makes the live jobs hold what the plan granted, and journals what that changed. */
 SHOAL_MUST_USE shoal_status sim_carry_out(struct sim_state *s);
 
 /* All its work, when only a part is asked of it for now. */
@@ -236,17 +256,6 @@ static inline double sim_whole_work(const struct sim_state *s, const struct sim_
 {
     return s->trace->jobs[a->job.id].speed.work;
 }
-
-/* setup.c */
-
-SHOAL_MUST_USE shoal_status sim_opts_check(const struct sim_opts *opts,
-                                           const struct sim_trace *trace, shoal_err *err);
-/* The state before the first instant, from its env, trace, cluster and opts. Whatever it returns,
- * teardown frees all of it. */
-SHOAL_MUST_USE shoal_status sim_setup(struct sim_state *s);
-void sim_teardown(struct sim_state *s);
-/* The name of a group, for policies; ctx is the state. */
-const char *sim_group_name(void *ctx, uint32_t group);
 
 /* live.c */
 
@@ -307,10 +316,11 @@ float sim_detail_speed(struct sim_state *s, struct sim_active *a);
 /* It waited, for its reason. */
 void sim_detail_wait(struct sim_active *a, double seconds);
 /* It held its GPUs, and worked for some of the time. */
-void sim_detail_hold(struct sim_state *s, struct sim_active *a, double seconds, double worked_s);
+void sim_detail_hold(struct sim_state *s, struct sim_active *a, double seconds, double worked_s,
+                     uint64_t times);
 void sim_detail_end(struct sim_state *s, const struct sim_active *a);
 
-/* shares.c; does nothing unless shares are kept. */
+/* detail.c: shares; does nothing unless shares are kept. */
 SHOAL_MUST_USE shoal_status sim_shares_init(struct sim_state *s);
 /* A job arrives. */
 SHOAL_MUST_USE shoal_status sim_shares_join(struct sim_state *s, struct sim_active *a);
@@ -322,13 +332,26 @@ void sim_shares_pause(struct sim_state *s, struct sim_active *a, double when_s);
 void sim_shares_end(struct sim_state *s, struct sim_active *a);
 void sim_shares_finish(struct sim_state *s);
 /* It held GPUs of its kind. */
-static inline void sim_shares_hold(const struct sim_state *s, struct sim_active *a, double seconds)
+static inline void sim_shares_hold(const struct sim_state *s, struct sim_active *a, double seconds,
+                                   uint64_t times)
 {
     if (a->shares != NULL)
-        a->shares[2 * s->cluster->kind_count + a->job.alloc.kind] += seconds;
+        sim_add(&a->shares[2 * s->cluster->kind_count + a->job.alloc.kind], seconds, times);
 }
 
+/* detail.c: rent; does nothing unless the policy sizes the cluster. */
+
+/* The nodes wanted, or those that are up, changed. */
+void sim_rent_renew(struct sim_state *s);
+/* They were rented from up_since_s to a later time. */
+void sim_rent_pass(struct sim_state *s, double to_s, uint64_t times);
+/* A job ended, at a time before up_since_s: what was paid up to then. */
+void sim_rent_end(struct sim_state *s, double when_s);
+
 /* metrics.c */
+
+/* Seconds from one time to a later one that lie between the first and the last submission. */
+double sim_submitting_s(const struct sim_state *s, double from_s, double to_s);
 void sim_histogram_add(struct sim_histogram *h, uint64_t ns);
 SHOAL_MUST_USE shoal_status sim_metrics_finish(struct sim_state *s);
 /* Seconds from submission to end if the job were alone on a 1/n share of the cluster (n may be

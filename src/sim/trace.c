@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "sim/bind.h"
 #include "sim/reader.h"
 #include <ctype.h>
@@ -170,6 +171,153 @@ void sim_trace_finish(struct sim_trace *trace)
     base_map_init(&trace->names, trace->alloc);
 }
 
+/* --- what readers are made of ------------------------------------------------------------------
+ */
+
+struct sim_job sim_read_job(void)
+{
+    return (struct sim_job){
+        .name = "",
+        .duration_s = NAN,
+        .steps = NAN,
+        .weight = 1,
+        .deadline_s = INFINITY,
+        .gpus = 1,
+        .model = SIM_NONE,
+        .group = SIM_NONE,
+        .app = SIM_NONE,
+        .slo = NAN,
+        .score = NAN,
+    };
+}
+
+/* Offers the plain number for the ways people write times. */
+static void hint_seconds(struct env_table *t, struct env_cell cell)
+{
+    char text[32];
+    double seconds;
+
+    if (cell.length >= sizeof text)
+        return;
+    memcpy(text, cell.text, cell.length);
+    text[cell.length] = '\0';
+    if (base_parse_duration(text, &seconds) && seconds >= 0 && seconds < SIM_TIME_MAX)
+        env_table_hint(t, "write %.15g", seconds);
+}
+
+double sim_read_seconds(struct sim_read *rd, struct env_cell cell, bool zero)
+{
+    struct env_cell trimmed = env_cell_trim(cell);
+    double value;
+
+    if (!base_parse_f64(trimmed.text, trimmed.length, &value)) {
+        bool first = rd->table.status == SHOAL_OK;
+        env_table_expected(&rd->table, cell, "seconds");
+        if (first)
+            hint_seconds(&rd->table, cell);
+    } else if (!(value < SIM_TIME_MAX)) {
+        env_table_expected(&rd->table, cell, "seconds below 1e12");
+    } else if (value < 0 || (value == 0 && !zero)) {
+        env_table_expected(&rd->table, cell, zero ? "seconds of 0 or more" : "seconds above 0");
+    } else {
+        return value + 0.0; /* -0 becomes 0 */
+    }
+    return 0;
+}
+
+double sim_read_time(struct sim_read *rd, struct env_cell cell)
+{
+    struct env_cell trimmed = env_cell_trim(cell);
+    double value = 0;
+    bool date = base_parse_utc(trimmed.text, trimmed.length, &value);
+    char clock = date ? 'd' : 's';
+
+    if (!date)
+        value = sim_read_seconds(rd, cell, true);
+    if (rd->clock != 0 && rd->clock != clock)
+        env_table_expected(&rd->table, cell, date ? "seconds, as before" : "a date, as before");
+    rd->clock = clock;
+    return value;
+}
+
+static bool name_fits(struct sim_read *rd, struct env_cell cell, const char *what)
+{
+    if (cell.length == 0)
+        env_table_expected(&rd->table, cell, what);
+    else if (cell.length > SIM_NAME_MAX)
+        env_table_bad(&rd->table, cell.column, "expected %s of at most %d bytes", what,
+                      SIM_NAME_MAX);
+    return rd->table.status == SHOAL_OK;
+}
+
+uint32_t sim_read_name(struct sim_read *rd, struct env_cell cell, const char *what,
+                       struct sim_names *names)
+{
+    uint32_t index = SIM_NONE;
+
+    if (name_fits(rd, cell, what) &&
+        sim_names_add(names, cell.text, cell.length, &index) != SHOAL_OK)
+        env_table_nomem(&rd->table, "loading a trace");
+    return index;
+}
+
+uint64_t sim_read_kinds(struct sim_read *rd, struct env_cell cell)
+{
+    uint64_t mask = 0;
+
+    for (size_t at = 0; at < cell.length && rd->table.status == SHOAL_OK;) {
+        const char *bar = memchr(cell.text + at, '|', cell.length - at);
+        size_t stop = bar != NULL ? (size_t)(bar - cell.text) : cell.length;
+        struct env_cell part = {cell.text + at, stop - at, cell.column};
+        uint32_t index = sim_read_name(rd, part, "the name of a kind", &rd->trace->kinds);
+        if (index >= SIM_TRACE_KINDS_MAX)
+            env_table_bad(&rd->table, cell.column, "expected at most %d different kinds in a trace",
+                          SIM_TRACE_KINDS_MAX);
+        else
+            mask |= UINT64_C(1) << index;
+        if (stop + 1 == cell.length) /* "a|" */
+            env_table_expected(&rd->table, cell, "kinds such as 'v100|t4'");
+        at = stop + 1;
+    }
+    return mask;
+}
+
+enum { LINE_BITS = 40 };
+static const uint64_t LINE_MASK = (UINT64_C(1) << LINE_BITS) - 1;
+
+void sim_read_add(struct sim_read *rd, struct env_cell cell, const char *word, struct sim_job *job)
+{
+    struct env_table *t = &rd->table;
+    char name[SIM_NAME_MAX + 1], shown[ENV_SHOWN_MAX];
+    uint64_t first = 0, line = t->in.line & LINE_MASK;
+
+    if (t->status != SHOAL_OK || (word == NULL && !name_fits(rd, cell, "a job name")))
+        return;
+    if (word != NULL) {
+        snprintf(name, sizeof name, "%s%s-%llu", rd->prefix, word, (unsigned long long)line);
+    } else {
+        memcpy(name, cell.text, cell.length);
+        name[cell.length] = '\0';
+    }
+    job->name = name;
+    job->kinds = rd->clock == 'd';
+    shoal_status st =
+        sim_trace_add_at(rd->trace, job, (uint64_t)rd->file << LINE_BITS | line, &first);
+    if (st == SHOAL_E_NOMEM) {
+        env_table_nomem(t, "loading a trace");
+    } else if (st == SHOAL_E_LIMIT) {
+        env_table_bad(t, 0, "expected at most %d jobs", SIM_JOBS_MAX);
+        t->status = SHOAL_E_LIMIT;
+        if (t->err != NULL)
+            t->err->code = SHOAL_E_LIMIT;
+    } else if (st != SHOAL_OK) {
+        env_table_bad(t, word == NULL ? cell.column : 0,
+                      "expected a name of its own, but job '%s' is already in '%s', line %llu",
+                      env_lines_show(name, strlen(name), shown), rd->paths[first >> LINE_BITS],
+                      (unsigned long long)(first & LINE_MASK));
+    }
+}
+
 /* --- loading -----------------------------------------------------------------------------------
  */
 
@@ -209,7 +357,7 @@ static void set_prefix(struct sim_read *rd, const char *const *paths, size_t pat
 
 static shoal_status no_jobs(const struct sim_read *rd, shoal_err *err)
 {
-    const char *path = rd->lines.path;
+    const char *path = rd->table.in.path;
 
     if (rd->trace->skipped > 0)
         return base_err(err, SHOAL_E_FORMAT,
@@ -261,29 +409,43 @@ static void hint_formats(const char *line, size_t length, shoal_err *err)
     base_err_hint(err, "name the format with --format: %s", names);
 }
 
-static shoal_status choose_reader(struct sim_read *rd, enum sim_format format,
-                                  const struct sim_reader **out_reader, shoal_err *err)
+static bool looks_like(const struct sim_reader *reader, const char *head, size_t size)
 {
-    const char *line;
-    size_t length;
-    shoal_status st = env_lines_peek(&rd->lines, &line, &length, err);
+    const char *lf = memchr(head, '\n', size);
 
-    if (st == SHOAL_END)
-        return no_jobs(rd, err);
-    if (st != SHOAL_OK)
-        return st;
-    *out_reader = readers[format];
-    for (size_t i = 1; i < SIM_FORMAT_COUNT && *out_reader == NULL; i++)
-        if (readers[i]->detect(line, length))
-            *out_reader = readers[i];
-    if (*out_reader != NULL)
-        return SHOAL_OK;
+    if (reader->header != NULL && env_table_has(head, size, reader->header))
+        return true;
+    return reader->detect != NULL && reader->detect(head, lf != NULL ? (size_t)(lf - head) : size);
+}
+
+/* NULL: none fits, or there is nothing to read. */
+static const struct sim_reader *choose_reader(struct sim_read *rd, enum sim_format format)
+{
+    struct env_table *t = &rd->table;
+    const char *head = NULL;
     char shown[ENV_SHOWN_MAX];
-    rd->lines.line++;
-    env_lines_bad(&rd->lines, 0, err, "expected a trace in a known format, found '%s'",
-                  env_lines_show(line, length, shown));
-    hint_formats(line, length, err);
-    return SHOAL_E_FORMAT;
+    size_t size = 0;
+
+    t->status = env_lines_head(&t->in, &head, &size, t->err);
+    if (t->status != SHOAL_OK)
+        return NULL;
+    const char *lf = memchr(head, '\n', size);
+    size_t length = lf != NULL ? (size_t)(lf - head) : size;
+    if (t->in.packed != NULL || memchr(head, '\0', length) != NULL)
+        return readers[SIM_FORMAT_SHOAL]; /* which says what is wrong with the line */
+    if (size == 0)
+        t->status = no_jobs(rd, t->err);
+    if (size == 0 || readers[format] != NULL)
+        return readers[format];
+    for (size_t i = 1; i < SIM_FORMAT_COUNT; i++)
+        if (looks_like(readers[i], head, size))
+            return readers[i];
+    length -= length > 0 && head[length - 1] == '\r';
+    t->in.line++;
+    env_table_bad(t, 0, "expected a trace in a known format, found '%s'",
+                  env_lines_show(head, length, shown));
+    hint_formats(head, length, t->err);
+    return NULL;
 }
 
 static uint64_t mix_hash(uint64_t hash, uint64_t more)
@@ -292,21 +454,26 @@ static uint64_t mix_hash(uint64_t hash, uint64_t more)
 }
 
 static shoal_status load_file(shoal_env *env, struct sim_read *rd, enum sim_format format,
-                              const struct sim_reader **out_reader, shoal_err *err)
+                              shoal_err *err)
 {
-    size_t before = rd->trace->job_count;
-    shoal_status st = env_lines_open(env, "trace", rd->paths[rd->file], &rd->lines, err);
+    struct sim_trace *trace = rd->trace;
+    struct env_table *t = &rd->table;
+    size_t before = trace->job_count;
 
-    if (st != SHOAL_OK)
-        return st;
-    st = choose_reader(rd, format, out_reader, err);
-    if (st == SHOAL_OK)
-        st = (*out_reader)->read(rd, err);
-    if (st == SHOAL_OK && rd->trace->job_count == before)
-        st = no_jobs(rd, err);
-    rd->trace->input_hash = mix_hash(rd->trace->input_hash, rd->lines.hash);
-    env_lines_close(&rd->lines);
-    return st;
+    if (env_table_open(env, "trace", rd->paths[rd->file], t, err) != SHOAL_OK)
+        return t->status;
+    const struct sim_reader *reader = choose_reader(rd, format);
+    if (t->status == SHOAL_OK) {
+        rd->clock = 0;
+        reader->read(rd);
+        trace->format =
+            rd->file == 0 || strcmp(trace->format, reader->name) == 0 ? reader->name : "mixed";
+    }
+    if (t->status == SHOAL_OK && trace->job_count == before)
+        t->status = no_jobs(rd, err);
+    env_table_note(t, trace->ignored);
+    trace->input_hash = mix_hash(trace->input_hash, t->in.hash);
+    return env_table_close(t);
 }
 
 /* Jobs with dates, marked by kinds == 1 while loading, are counted from the earliest of them. */
@@ -318,36 +485,13 @@ static void settle_dates(struct sim_trace *trace)
         if (trace->jobs[i].kinds == 1)
             first = fmin(first, trace->jobs[i].submit_s);
     for (size_t i = 0; i < trace->job_count; i++) {
-        if (trace->jobs[i].kinds == 1)
-            trace->jobs[i].submit_s -= first;
-        trace->jobs[i].kinds = 0;
+        struct sim_job *job = &trace->jobs[i];
+        if (job->kinds == 1) {
+            job->submit_s -= first;
+            job->deadline_s -= first;
+        }
+        job->kinds = 0;
     }
-}
-
-static shoal_status load_all(shoal_env *env, struct sim_read *rd, size_t path_count,
-                             enum sim_format format, shoal_err *err)
-{
-    struct sim_trace *trace = rd->trace;
-    bool dates = false;
-
-    for (rd->file = 0; rd->file < path_count; rd->file++) {
-        const struct sim_reader *reader = NULL;
-        size_t before = trace->job_count;
-        set_prefix(rd, rd->paths, path_count);
-        rd->comment = 0;
-        shoal_status st = load_file(env, rd, format, &reader, err);
-        if (st != SHOAL_OK)
-            return st;
-        trace->format =
-            rd->file == 0 || strcmp(trace->format, reader->name) == 0 ? reader->name : "mixed";
-        dates |= reader->dates;
-        for (size_t i = before; reader->dates && i < trace->job_count; i++)
-            trace->jobs[i].kinds = 1;
-    }
-    if (dates)
-        settle_dates(trace);
-    sim_trace_finish(trace);
-    return SHOAL_OK;
 }
 
 shoal_status sim_trace_load(shoal_env *env, const char *const *paths, size_t path_count,
@@ -370,9 +514,16 @@ shoal_status sim_trace_load(shoal_env *env, const char *const *paths, size_t pat
     if (st == SHOAL_OK) {
         rd->trace = trace;
         rd->paths = paths;
-        st = load_all(env, rd, path_count, format, err);
     } else {
         base_err_nomem(err, "loading a trace");
+    }
+    for (; st == SHOAL_OK && rd->file < path_count; rd->file++) {
+        set_prefix(rd, rd->paths, path_count);
+        st = load_file(env, rd, format, err);
+    }
+    if (st == SHOAL_OK) {
+        settle_dates(trace);
+        sim_trace_finish(trace);
     }
     base_free(alloc, rd);
     if (st == SHOAL_OK)

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
-#include "env/env.h"
+#include "env/table.h"
 #include "sched/model.h"
 #include "sim/readers.h"
 
@@ -72,11 +72,12 @@ struct sim_trace {
     struct sim_job *jobs;
     size_t job_count, job_cap;
     struct sim_names models, groups, kinds, apps;
-    struct base_map names;     /* job name -> where it was read; freed after loading */
-    struct sim_tables *tables; /* throughput tables and profiles, made by binding */
-    uint64_t skipped;          /* lines left out by a stated rule, such as jobs without GPUs */
-    uint64_t input_hash;       /* of all bytes read, for reports */
-    const char *format;        /* name of the reader, "mixed" for several */
+    struct base_map names;         /* job name -> where it was read; freed after loading */
+    struct sim_tables *tables;     /* throughput tables and profiles, made by binding */
+    uint64_t skipped;              /* lines left out by a stated rule, such as jobs without GPUs */
+    uint64_t input_hash;           /* of all bytes read, for reports */
+    const char *format;            /* name of the reader, "mixed" for several */
+    char ignored[ENV_IGNORED_MAX]; /* columns that were not known, for a note; "": none */
 };
 
 /* SIM_FORMAT_AUTO, then one per row of readers.h: SIM_FORMAT_SHOAL, SIM_FORMAT_GAVEL, ... */

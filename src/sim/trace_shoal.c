@@ -15,189 +15,123 @@
 /* --- reading -----------------------------------------------------------------------------------
  */
 
-/* The magic line, or a header of ours without it: the first three columns are enough to tell. */
 static bool detect(const char *line, size_t length)
 {
-    bool submit = false, gpus = false;
-
-    if (sim_read_starts(line, length, MAGIC))
-        return true;
-    for (size_t at = 0; at <= length;) {
-        const char *comma = at < length ? memchr(line + at, ',', length - at) : NULL;
-        size_t stop = comma != NULL ? (size_t)(comma - line) : length;
-        submit |= env_is_name(line + at, stop - at, "submit_s");
-        gpus |= env_is_name(line + at, stop - at, "gpus");
-        at = stop + 1;
-    }
-    return submit && gpus;
+    return length >= strlen(MAGIC) && memcmp(line, MAGIC, strlen(MAGIC)) == 0;
 }
 
-static shoal_status read_magic(struct sim_read *rd, shoal_err *err)
+static struct env_cell cell(const struct sim_read *rd, enum sim_row_column column)
 {
-    const char *line;
-    char shown[ENV_SHOWN_MAX];
-    size_t length;
-    shoal_status st = env_lines_peek(&rd->lines, &line, &length, err);
-
-    if (st != SHOAL_OK || !sim_read_starts(line, length, MAGIC))
-        return st;
-    if (length == strlen(MAGIC " v1") && sim_read_starts(line, length, MAGIC " v1"))
-        return SHOAL_OK;
-    rd->lines.line++;
-    return env_lines_bad(&rd->lines, 0, err, "expected '" MAGIC " v1', found '%s'",
-                         env_lines_show(line, length, shown));
+    return env_table_cell(&rd->table, column);
 }
 
-/* The field of a column, or an empty one when the header leaves it out. */
-static const struct env_field *column(const struct sim_read *rd, const struct env_column *columns,
-                                      enum sim_row_column c)
+static void read_work(struct sim_read *rd, struct sim_job *job)
 {
-    static const struct env_field nothing = {NULL, 0, 0};
+    struct env_table *t = &rd->table;
+    struct env_cell duration = cell(rd, SIM_ROW_DURATION), model = cell(rd, SIM_ROW_MODEL),
+                    steps = cell(rd, SIM_ROW_STEPS), batch = cell(rd, SIM_ROW_BATCH);
 
-    return columns[c].at >= 0 ? &rd->fields[columns[c].at] : &nothing;
-}
-
-static shoal_status read_work(struct sim_read *rd, const struct env_column *columns,
-                              struct sim_job *job, shoal_err *err)
-{
-    const struct env_field *duration = column(rd, columns, SIM_ROW_DURATION);
-    const struct env_field *model = column(rd, columns, SIM_ROW_MODEL);
-    const struct env_field *steps = column(rd, columns, SIM_ROW_STEPS);
-    const struct env_field *batch = column(rd, columns, SIM_ROW_BATCH);
-    shoal_status st = SHOAL_OK;
-
-    if (model->length > 0)
-        st = sim_read_name(rd, model, "a model name", &rd->trace->models, &job->model, err);
-    if (st == SHOAL_OK && batch->length > 0)
-        st = sim_read_whole(rd, batch, 1, INT32_MAX, "a total batch", &job->batch, err);
-    if (st != SHOAL_OK)
-        return st;
-    if (duration->length > 0 && steps->length > 0)
-        return env_lines_bad(&rd->lines, steps->column, err,
-                             "expected duration_s or steps, found both");
-    if (duration->length > 0) {
+    if (model.length > 0)
+        job->model = sim_read_name(rd, model, "a model name", &rd->trace->models);
+    if (batch.length > 0)
+        job->batch = (uint32_t)env_table_whole(t, batch, 1, INT32_MAX, "a total batch");
+    if (duration.length > 0 && steps.length > 0) {
+        env_table_bad(t, steps.column, "expected duration_s or steps, found both");
+    } else if (duration.length > 0) {
         job->work = SIM_WORK_DURATION;
-        return sim_read_seconds(rd, duration, false, &job->duration_s, err);
-    }
-    if (model->length == 0)
-        return env_lines_bad(&rd->lines, 0, err,
-                             "expected the work of the job: duration_s, model and steps, or model "
-                             "and batch");
-    if (steps->length > 0) {
+        job->duration_s = sim_read_seconds(rd, duration, false);
+    } else if (model.length == 0) {
+        env_table_bad(t, 0,
+                      "expected the work of the job: duration_s, model and steps, or model and "
+                      "batch");
+    } else if (steps.length > 0) {
         job->work = SIM_WORK_STEPS;
-        return sim_read_number(rd, steps, SIM_STEPS_MAX, "steps", &job->steps, err);
+        job->steps = env_table_positive(t, steps, SIM_STEPS_MAX, "steps");
+    } else {
+        job->work = SIM_WORK_PROFILE;
     }
-    job->work = SIM_WORK_PROFILE;
-    return SHOAL_OK;
 }
 
-static shoal_status read_rest(struct sim_read *rd, const struct env_column *columns,
-                              struct sim_job *job, shoal_err *err)
+static void read_wishes(struct sim_read *rd, struct sim_job *job)
 {
-    const struct env_field *group = column(rd, columns, SIM_ROW_GROUP);
-    const struct env_field *weight = column(rd, columns, SIM_ROW_WEIGHT);
-    const struct env_field *deadline = column(rd, columns, SIM_ROW_DEADLINE);
-    const struct env_field *slo = column(rd, columns, SIM_ROW_SLO);
-    shoal_status st = SHOAL_OK;
+    struct env_table *t = &rd->table;
+    struct env_cell group = cell(rd, SIM_ROW_GROUP), weight = cell(rd, SIM_ROW_WEIGHT),
+                    deadline = cell(rd, SIM_ROW_DEADLINE), slo = cell(rd, SIM_ROW_SLO);
 
-    if (group->length > 0)
-        st = sim_read_name(rd, group, "a group name", &rd->trace->groups, &job->group, err);
-    if (st == SHOAL_OK && weight->length > 0)
-        st = sim_read_number(rd, weight, SIM_WEIGHT_MAX, "a weight", &job->weight, err);
-    if (st == SHOAL_OK && deadline->length > 0) {
-        st = sim_read_seconds(rd, deadline, true, &job->deadline_s, err);
-        if (st == SHOAL_OK && job->deadline_s < job->submit_s)
-            return sim_read_expected(rd, deadline, "a deadline at or after submit_s", err);
+    if (group.length > 0)
+        job->group = sim_read_name(rd, group, "a group name", &rd->trace->groups);
+    if (weight.length > 0)
+        job->weight = env_table_positive(t, weight, SIM_WEIGHT_MAX, "a weight");
+    if (deadline.length > 0)
+        job->deadline_s = sim_read_time(rd, deadline);
+    if (job->deadline_s < job->submit_s)
+        env_table_expected(t, deadline, "a deadline at or after submit_s");
+    if (slo.length > 0) {
+        job->slo = (float)env_table_positive(t, slo, 1e6, "a multiple of the duration");
+        if (isfinite(job->deadline_s))
+            env_table_bad(t, slo.column, "expected deadline_s or slo, found both");
+        if (!(job->slo > 0)) /* too small for a float */
+            env_table_expected(t, slo, "a multiple of the duration above 0");
     }
-    if (st == SHOAL_OK && slo->length > 0) {
-        double factor = 0;
-        st = sim_read_number(rd, slo, 1e6, "a multiple of the duration", &factor, err);
-        job->slo = (float)factor;
-        if (st == SHOAL_OK && isfinite(job->deadline_s))
-            return env_lines_bad(&rd->lines, slo->column, err,
-                                 "expected deadline_s or slo, found both");
-        if (st == SHOAL_OK && !(job->slo > 0)) /* too small for a float */
-            return sim_read_expected(rd, slo, "a multiple of the duration above 0", err);
-    }
-    if (st == SHOAL_OK)
-        st = sim_read_kinds(rd, column(rd, columns, SIM_ROW_KINDS), &job->want_kinds, err);
-    return st;
+    job->want_kinds = sim_read_kinds(rd, cell(rd, SIM_ROW_KINDS));
 }
 
-static shoal_status read_adapt(struct sim_read *rd, const struct env_field *field,
-                               struct sim_job *job, shoal_err *err)
+static void read_adapt(struct sim_read *rd, struct sim_job *job)
 {
+    struct env_cell adapt = cell(rd, SIM_ROW_ADAPT);
     uint8_t how = 0;
 
-    if (field->length == 0)
-        return SHOAL_OK;
-    while (how < SIM_ADAPT_COUNT && !sim_read_is(field, sim_adapt_names[how]))
+    if (adapt.length == 0)
+        return;
+    while (how < SIM_ADAPT_COUNT && !env_cell_same(adapt, sim_adapt_names[how]))
         how++;
     if (how == SIM_ADAPT_COUNT)
-        return sim_read_expected(rd, field, "what may be chosen for it: batch, size or none", err);
-    if (how != SIM_ADAPT_NONE && job->work != SIM_WORK_PROFILE)
-        return env_lines_bad(&rd->lines, field->column, err,
-                             "only jobs with a model, and neither duration_s nor steps, can adapt");
+        env_table_expected(&rd->table, adapt, "what may be chosen for it: batch, size or none");
+    else if (how != SIM_ADAPT_NONE && job->work != SIM_WORK_PROFILE)
+        env_table_bad(&rd->table, adapt.column,
+                      "only jobs with a model, and neither duration_s nor steps, can adapt");
     job->adapt = how;
-    return SHOAL_OK;
 }
 
-static shoal_status read_sweep(struct sim_read *rd, const struct env_column *columns,
-                               struct sim_job *job, shoal_err *err)
+static void read_sweep(struct sim_read *rd, struct sim_job *job)
 {
-    const struct env_field *app = column(rd, columns, SIM_ROW_APP);
-    const struct env_field *score = column(rd, columns, SIM_ROW_SCORE);
-    shoal_status st = SHOAL_OK;
+    struct env_cell app = cell(rd, SIM_ROW_APP), score = cell(rd, SIM_ROW_SCORE);
 
-    if (app->length > 0)
-        st = sim_read_name(rd, app, "the name of a sweep", &rd->trace->apps, &job->app, err);
-    if (st == SHOAL_OK && score->length > 0 &&
-        (!base_parse_f64(score->text, score->length, &job->score) || !isfinite(job->score)))
-        return sim_read_expected(rd, score, "a score, any number", err);
-    if (st == SHOAL_OK && score->length > 0 && job->app == SIM_NONE)
-        return env_lines_bad(&rd->lines, score->column, err,
-                             "expected a score only beside the app whose jobs it compares");
-    return st;
+    if (app.length > 0)
+        job->app = sim_read_name(rd, app, "the name of a sweep", &rd->trace->apps);
+    if (score.length == 0)
+        return;
+    if (!base_parse_f64(score.text, score.length, &job->score) || !isfinite(job->score))
+        env_table_expected(&rd->table, score, "a score, any number");
+    if (job->app == SIM_NONE)
+        env_table_bad(&rd->table, score.column,
+                      "expected a score only beside the app whose jobs it compares");
 }
 
-static shoal_status read_line(struct sim_read *rd, const struct env_column *columns, void *ctx,
-                              shoal_err *err)
-{
-    struct sim_job job = sim_read_job();
-
-    (void)ctx;
-    shoal_status st =
-        sim_read_seconds(rd, column(rd, columns, SIM_ROW_SUBMIT), true, &job.submit_s, err);
-    if (st == SHOAL_OK)
-        st = sim_read_whole(rd, column(rd, columns, SIM_ROW_GPUS), 1, SIM_JOB_GPUS_MAX, "GPUs",
-                            &job.gpus, err);
-    if (st == SHOAL_OK)
-        st = read_work(rd, columns, &job, err);
-    if (st == SHOAL_OK)
-        st = read_rest(rd, columns, &job, err);
-    if (st == SHOAL_OK)
-        st = read_adapt(rd, column(rd, columns, SIM_ROW_ADAPT), &job, err);
-    if (st == SHOAL_OK)
-        st = read_sweep(rd, columns, &job, err);
-    return st == SHOAL_OK ? sim_read_add(rd, column(rd, columns, SIM_ROW_NAME), NULL, &job, err)
-                          : st;
-}
-
-static shoal_status read(struct sim_read *rd, shoal_err *err)
+static void read(struct sim_read *rd)
 {
     struct env_column columns[SIM_ROW_COUNT];
-    struct sim_table table = {columns, SIM_ROW_COUNT, true, read_line, NULL};
-    shoal_status st = read_magic(rd, err);
+    struct env_table *t = &rd->table;
 
     for (size_t i = 0; i < SIM_ROW_COUNT; i++)
-        columns[i] = (struct env_column){sim_row_names[i], i <= SIM_ROW_GPUS, -1};
-    rd->comment = '#';
-    if (st == SHOAL_OK)
-        st = sim_read_table(rd, &table, err);
-    return st == SHOAL_END ? SHOAL_OK : st; /* there is no line at all */
+        columns[i] = (struct env_column){sim_row_names[i], i <= SIM_ROW_GPUS};
+    env_table_header(t, MAGIC, columns, SIM_ROW_COUNT, false);
+    while (env_table_next(t)) {
+        struct sim_job job = sim_read_job();
+        job.submit_s = sim_read_time(rd, cell(rd, SIM_ROW_SUBMIT));
+        job.gpus =
+            (uint32_t)env_table_whole(t, cell(rd, SIM_ROW_GPUS), 1, SIM_JOB_GPUS_MAX, "GPUs");
+        read_work(rd, &job);
+        read_wishes(rd, &job);
+        read_adapt(rd, &job);
+        read_sweep(rd, &job);
+        sim_read_add(rd, cell(rd, SIM_ROW_NAME), NULL, &job);
+    }
 }
 
-const struct sim_reader sim_reader_shoal = {.name = "shoal", .detect = detect, .read = read};
+/* A header of ours is enough without the magic line. */
+const struct sim_reader sim_reader_shoal = {
+    .name = "shoal", .header = "submit_s,gpus", .detect = detect, .read = read};
 
 /* --- writing -----------------------------------------------------------------------------------
  */

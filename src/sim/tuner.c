@@ -35,7 +35,7 @@ struct sim_sweep {
 /* The share of its work at which a job's next rung lies. */
 static double share_of(const struct sim_state *s, const struct sim_sweep *w, uint32_t rung)
 {
-    return rung < w->rungs ? pow(s->opts->halving, (double)rung - w->rungs) : 1;
+    return rung < w->rungs ? pow(s->opts->how.halving, (double)rung - w->rungs) : 1;
 }
 
 static struct sim_sweep *sweep_of(const struct sim_state *s, uint32_t job)
@@ -65,8 +65,9 @@ shoal_status sim_tuner_init(struct sim_state *s)
             bare[s->trace->jobs[i].app] = true;
     }
     for (size_t a = 0; a < apps; a++)
-        if (s->opts->halving > 1 && !bare[a])
-            s->sweeps[a].rungs = (uint32_t)(log(s->sweeps[a].left) / log(s->opts->halving) + 1e-9);
+        if (s->opts->how.halving > 1 && !bare[a])
+            s->sweeps[a].rungs =
+                (uint32_t)(log(s->sweeps[a].left) / log(s->opts->how.halving) + 1e-9);
     base_free(s->alloc, bare);
     return SHOAL_OK;
 }
@@ -117,7 +118,7 @@ bool sim_tuner_parks(const struct sim_state *s, const struct sim_active *a)
 /* How many of n at a rung go on: 1 in eta, and always fewer than came. */
 static uint32_t kept(const struct sim_state *s, uint32_t n)
 {
-    uint32_t most = (uint32_t)ceil(n / s->opts->halving - 1e-9);
+    uint32_t most = (uint32_t)ceil(n / s->opts->how.halving - 1e-9);
 
     return n > 1 && most >= n ? n - 1 : most;
 }
@@ -256,7 +257,7 @@ static double further(const struct sim_state *s, const struct sim_sweep *w)
 
 void sim_tuner_settle(struct sim_state *s)
 {
-    for (size_t i = 0; s->opts->halving > 0 && i < s->job_count; i++) {
+    for (size_t i = 0; s->opts->how.halving > 0 && i < s->job_count; i++) {
         struct sched_job *j = s->jobs[i];
         const struct sim_sweep *w = sweep_of(s, j->id);
         if (w != NULL && w->rungs > 0)

@@ -2,19 +2,58 @@
  *
  * What it adds: defaults for arrays that are left out, the root of the entities, classes for pairs,
  * rows that stand for several jobs spread out where single jobs matter; and what is to be said of
- * each job (answer.c). Arrays it makes live in one arena until the next call. Tests:
+ * each job. Arrays it makes live in one arena until the next call. Tests:
  * tests/unit/solve/test_api.c. */
-#include "solve/call.h"
+#include "solve/problem.h"
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "env/env.h"
+#include "sched/objective.h"
+#include "shoal/solve.h"
 #include <math.h>
 #include <string.h>
 
 _Static_assert((int)SHOAL_SOLVE_KINDS_MAX == (int)NUM_KINDS_MAX, "one limit of kinds");
 _Static_assert((int)SHOAL_SOLVE_PAIR_JOBS_MAX == (int)NUM_PAIRS_GROUPS_MAX, "one limit of classes");
 _Static_assert(SHOAL_SOLVE_TOP == NUM_TREE_NONE, "one word for no parent");
+
+struct shoal_solver {
+    shoal_env *env;
+    uint32_t threads;
+    struct num_team team;
+    struct sched_objective_solver *inner;
+    struct base_arena arena;  /* of one call */
+    const shoal_watch *watch; /* NULL: calls are not stopped */
+};
+
+/* One call. */
+struct solve_call {
+    shoal_solver *s;
+    shoal_solve_problem p; /* as given; fields the caller's header did not have are 0 */
+    struct sched_objective_input in;
+    size_t job_count;    /* rows, or single jobs when they are spread out */
+    const uint32_t *row; /* of each job; NULL: job i is row i */
+};
+
+/* Zeroed, in the arena of the call; NULL when memory is short. */
+static void *call_array(struct solve_call *c, size_t count, size_t size)
+{
+    return base_arena_calloc(&c->s->arena, count == 0 ? 1 : count, size);
+}
+
+static size_t call_row(const struct solve_call *c, size_t job)
+{
+    return c->row == NULL ? job : c->row[job];
+}
+
+/* How many jobs a row stands for. */
+static double call_count(const struct solve_call *c, size_t row)
+{
+    return c->p.count == NULL ? 1 : c->p.count[row];
+}
 
 const char *shoal_solve_objective(size_t index)
 {
@@ -26,6 +65,8 @@ static shoal_status run_team(void *ctx, size_t count, void (*fn)(void *arg, size
 {
     shoal_solver *s = ctx;
 
+    if (base_watch_stopped(s->watch))
+        return SHOAL_E_CANCELLED;
     return env_parallel(s->env, count, s->threads, fn, arg, NULL);
 }
 
@@ -62,6 +103,11 @@ void shoal_solver_free(shoal_solver *s)
     sched_objective_free(s->inner);
     base_arena_fini(&s->arena);
     base_free(env_alloc(s->env), s);
+}
+
+void solve_solver_watch(shoal_solver *solver, const shoal_watch *watch)
+{
+    solver->watch = watch;
 }
 
 static shoal_status nomem(shoal_err *err)
@@ -107,7 +153,7 @@ static shoal_status spread_rows(struct solve_call *c, shoal_err *err)
     }
     if (total == c->p.job_count || c->p.count == NULL)
         return SHOAL_OK;
-    uint32_t *row = solve_call_array(c, total, sizeof *row);
+    uint32_t *row = call_array(c, total, sizeof *row);
     if (row == NULL)
         return nomem(err);
     for (size_t i = 0, at = 0; i < c->p.job_count; i++)
@@ -123,9 +169,9 @@ static const double *by_job(struct solve_call *c, const double *given, size_t wi
 {
     if (given == NULL || c->row == NULL)
         return given;
-    double *out = solve_call_array(c, c->job_count * width, sizeof *out);
+    double *out = call_array(c, c->job_count * width, sizeof *out);
     for (size_t i = 0; out != NULL && i < c->job_count; i++)
-        memcpy(out + i * width, given + solve_call_row(c, i) * width, width * sizeof *out);
+        memcpy(out + i * width, given + call_row(c, i) * width, width * sizeof *out);
     return out;
 }
 
@@ -133,7 +179,7 @@ static const double *by_job(struct solve_call *c, const double *given, size_t wi
 
 static const double *ones(struct solve_call *c)
 {
-    double *out = solve_call_array(c, c->job_count, sizeof *out);
+    double *out = call_array(c, c->job_count, sizeof *out);
 
     for (size_t i = 0; out != NULL && i < c->job_count; i++)
         out[i] = 1;
@@ -148,7 +194,7 @@ static const double *left_where_due(struct solve_call *c, const double *left)
 
     if (left == NULL || deadline_s == NULL)
         return left;
-    out = solve_call_array(c, c->job_count, sizeof *out);
+    out = call_array(c, c->job_count, sizeof *out);
     for (size_t i = 0; out != NULL && i < c->job_count; i++)
         out[i] = deadline_s[i] == (double)INFINITY ? 1 : left[i];
     return out;
@@ -161,7 +207,7 @@ static const double *prices_where_due(struct solve_call *c)
 
     if (c->p.usd_h == NULL)
         return NULL;
-    out = solve_call_array(c, c->p.kind_count, sizeof *out);
+    out = call_array(c, c->p.kind_count, sizeof *out);
     for (uint32_t k = 0; out != NULL && k < c->p.kind_count; k++)
         out[k] = c->p.capacity[k] > 0 ? c->p.usd_h[k] : 1;
     return out;
@@ -216,8 +262,8 @@ static shoal_status fill_tree(struct solve_call *c, shoal_err *err)
         return SHOAL_OK;
     if (p->entities == NULL || (p->entity == NULL && c->job_count > 0))
         return base_err(err, SHOAL_E_INVAL, "with entities every job needs one");
-    struct num_tree_node *nodes = solve_call_array(c, (size_t)p->entity_count + 1, sizeof *nodes);
-    uint32_t *job_node = solve_call_array(c, c->job_count, sizeof *job_node);
+    struct num_tree_node *nodes = call_array(c, (size_t)p->entity_count + 1, sizeof *nodes);
+    uint32_t *job_node = call_array(c, c->job_count, sizeof *job_node);
     if (nodes == NULL || job_node == NULL)
         return nomem(err);
     nodes[0] = (struct num_tree_node){.parent = NUM_TREE_NONE, .weight = 1};
@@ -231,10 +277,10 @@ static shoal_status fill_tree(struct solve_call *c, shoal_err *err)
                                               .fifo = p->entities[e].fifo != 0};
     }
     for (size_t i = 0; i < c->job_count; i++) {
-        uint32_t entity = p->entity[solve_call_row(c, i)];
+        uint32_t entity = p->entity[call_row(c, i)];
         if (entity >= p->entity_count)
             return base_err(err, SHOAL_E_INVAL, "job %zu: entity %u does not exist, there are %u",
-                            solve_call_row(c, i), entity, p->entity_count);
+                            call_row(c, i), entity, p->entity_count);
         job_node[i] = entity + 1;
     }
     c->in.tree =
@@ -295,7 +341,7 @@ static shoal_status pair_rates(struct solve_call *c, const uint32_t *class_of, s
 {
     const shoal_solve_problem *p = &c->p;
     size_t classes = c->in.class_count;
-    float *rates = solve_call_array(c, p->kind_count * classes * classes, sizeof *rates);
+    float *rates = call_array(c, p->kind_count * classes * classes, sizeof *rates);
 
     if (rates == NULL)
         return nomem(err);
@@ -325,8 +371,8 @@ static shoal_status fill_pairs(struct solve_call *c, shoal_err *err)
     const shoal_solve_problem *p = &c->p;
     struct base_map alike;
 
-    uint32_t *row_class = solve_call_array(c, p->job_count, sizeof *row_class);
-    uint32_t *class_of = solve_call_array(c, c->job_count, sizeof *class_of);
+    uint32_t *row_class = call_array(c, p->job_count, sizeof *row_class);
+    uint32_t *class_of = call_array(c, c->job_count, sizeof *class_of);
     if (row_class == NULL || class_of == NULL)
         return nomem(err);
     memset(row_class, 0xff, p->job_count * sizeof *row_class);
@@ -336,9 +382,221 @@ static shoal_status fill_pairs(struct solve_call *c, shoal_err *err)
     if (st == SHOAL_OK)
         st = pair_rates(c, row_class, err);
     for (size_t i = 0; st == SHOAL_OK && i < c->job_count; i++)
-        class_of[i] = row_class[solve_call_row(c, i)];
+        class_of[i] = row_class[call_row(c, i)];
     c->in.class_of = class_of;
     return st;
+}
+
+/* ---- the answer: shares, speeds and flags of rows, whatever was solved for, and whether it all holds ---- */
+
+/* A speed this close to the fastest is the fastest. */
+static const double TOP_SLACK = 1e-9;
+/* What rounding may leave between value and bound, or of time and GPUs that are not there, before
+ * an answer no longer counts as proven. */
+static const double PROOF_SLACK = 1e-6;
+
+/* Shares of rows: the mean over the jobs a row stands for. */
+static const double *row_shares(struct solve_call *c, const double *x)
+{
+    size_t kinds = c->p.kind_count;
+    double *out;
+
+    if (c->row == NULL)
+        return x;
+    out = call_array(c, c->p.job_count * kinds, sizeof *out);
+    for (size_t i = 0; out != NULL && i < c->job_count; i++)
+        for (size_t k = 0; k < kinds; k++)
+            out[c->row[i] * kinds + k] += x[i * kinds + k] / call_count(c, c->row[i]);
+    return out;
+}
+
+/* Pairs of jobs as pairs of rows, those of the same rows and kind added up. */
+static shoal_status row_pairs(struct solve_call *c, const struct sched_objective_result *from,
+                              shoal_solve_result *r)
+{
+    shoal_solve_pair_share *pairs = call_array(c, from->pair_count, sizeof *pairs);
+    struct base_map seen;
+    shoal_status st = SHOAL_OK;
+
+    if (pairs == NULL)
+        return SHOAL_E_NOMEM;
+    r->pairs = pairs;
+    base_map_init(&seen, env_alloc(c->s->env));
+    for (size_t i = 0; i < from->pair_count; i++) {
+        const struct sched_pair_share *pair = &from->pairs[i];
+        uint32_t a = (uint32_t)call_row(c, pair->job), b = (uint32_t)call_row(c, pair->with);
+        uint32_t key[3] = {a < b ? a : b, a < b ? b : a, pair->kind};
+        struct base_map_entry *entry;
+        st = base_map_add(&seen, (const char *)key, sizeof key, r->pair_count, &entry);
+        if (st == SHOAL_OK)
+            pairs[r->pair_count++] = (shoal_solve_pair_share){key[0], key[1], key[2], pair->share};
+        else if (st == SHOAL_E_EXISTS)
+            pairs[entry->value].share += pair->share;
+        else
+            break;
+        st = SHOAL_OK;
+    }
+    base_map_fini(&seen);
+    return st;
+}
+
+/* Speed of `job` while `with` shares its GPUs. */
+static double pair_rate(const struct solve_call *c, uint32_t kind, uint32_t job, uint32_t with)
+{
+    size_t classes = c->in.class_count;
+
+    return (double)
+        c->in.pair[(kind * classes + c->in.class_of[job]) * classes + c->in.class_of[with]];
+}
+
+static const double *row_speeds(struct solve_call *c, const struct sched_objective_result *from,
+                                const double *shares)
+{
+    size_t kinds = c->p.kind_count;
+    double *out = call_array(c, c->p.job_count, sizeof *out);
+
+    if (out == NULL)
+        return NULL;
+    for (size_t i = 0; i < c->p.job_count; i++)
+        for (size_t k = 0; k < kinds; k++)
+            out[i] += c->p.rates[i * kinds + k] * shares[i * kinds + k];
+    for (size_t i = 0; i < from->pair_count; i++) {
+        const struct sched_pair_share *pair = &from->pairs[i];
+        size_t a = call_row(c, pair->job), b = call_row(c, pair->with);
+        out[a] += pair_rate(c, pair->kind, pair->job, pair->with) * pair->share / call_count(c, a);
+        out[b] += pair_rate(c, pair->kind, pair->with, pair->job) * pair->share / call_count(c, b);
+    }
+    return out;
+}
+
+/* Whether a row misses its deadline whatever the others do. */
+static bool is_hopeless(const struct solve_call *c, size_t row, double fastest)
+{
+    double deadline_s = c->p.deadline_s[row];
+
+    return deadline_s < (double)INFINITY &&
+           (!(deadline_s > 0) || c->p.left == NULL || c->p.left[row] > fastest * deadline_s);
+}
+
+/* (rows) the fastest that a job can be beside another; 0: it cannot. */
+static const double *fastest_beside(struct solve_call *c)
+{
+    double *out = call_array(c, c->p.job_count, sizeof *out);
+    size_t kinds = c->p.kind_count;
+
+    for (size_t i = 0; out != NULL && c->p.pairs != NULL && i < c->p.pair_count; i++) {
+        const shoal_solve_pair *pair = &c->p.pairs[i];
+        if (pair->rate > 0 && pair->with_rate > 0 && c->p.capacity[pair->kind] > 0 &&
+            c->p.rates[pair->job * kinds + pair->kind] > 0 &&
+            c->p.rates[pair->with * kinds + pair->kind] > 0) {
+            out[pair->job] = fmax(out[pair->job], pair->rate);
+            out[pair->with] = fmax(out[pair->with], pair->with_rate);
+        }
+    }
+    return out;
+}
+
+static const unsigned char *row_flags(struct solve_call *c,
+                                      const struct sched_objective_result *from,
+                                      const double *speeds)
+{
+    unsigned char *flags = call_array(c, c->p.job_count, 1);
+    const double *beside = fastest_beside(c);
+
+    if (flags == NULL || beside == NULL)
+        return NULL;
+    for (size_t i = 0; i < c->p.job_count; i++) {
+        double fastest = 0;
+        for (uint32_t k = 0; k < c->p.kind_count; k++) {
+            double rate = c->p.capacity[k] > 0 ? c->p.rates[i * c->p.kind_count + k] : 0;
+            fastest = rate > fastest ? rate : fastest;
+        }
+        if (fastest == 0)
+            flags[i] |= SHOAL_SOLVE_NOWHERE;
+        else if (speeds[i] >= fmax(fastest, beside[i]) * (1 - TOP_SLACK))
+            flags[i] |= SHOAL_SOLVE_TOP_SPEED;
+        if (from->given_up != NULL && is_hopeless(c, i, fastest))
+            flags[i] |= SHOAL_SOLVE_HOPELESS;
+    }
+    for (size_t i = 0; i < c->job_count; i++) {
+        unsigned char *flag = &flags[call_row(c, i)];
+        if (from->slope != NULL && from->slope[i] > 0 && (*flag & SHOAL_SOLVE_NOWHERE) == 0)
+            *flag |= SHOAL_SOLVE_HOLDS_BACK;
+        if (from->given_up != NULL && from->given_up[i])
+            *flag |= SHOAL_SOLVE_GIVEN_UP;
+    }
+    for (size_t i = 0; i < c->p.job_count; i++)
+        if ((flags[i] & SHOAL_SOLVE_GIVEN_UP) == 0)
+            flags[i] &= (unsigned char)~SHOAL_SOLVE_HOPELESS;
+    return flags;
+}
+
+/* By how much the shares use more time or GPUs than there are, relative; the solver's word is not
+ * taken for it. `used` (kinds) becomes what they use. NAN when a share is none. */
+static double excess_of(const struct solve_call *c, const struct sched_objective_result *from,
+                        double *time, double *used)
+{
+    size_t kinds = c->p.kind_count;
+    double worst = 0;
+
+    memset(used, 0, kinds * sizeof *used);
+    for (size_t i = 0; i < c->job_count; i++) {
+        double gpus = c->in.problem.gpus[i] * (c->row == NULL ? call_count(c, i) : 1);
+        for (size_t k = 0; k < kinds; k++) {
+            double share = from->x[i * kinds + k];
+            if (!(share >= 0))
+                worst = -share > worst || isnan(share) ? -share : worst;
+            time[i] += share;
+            used[k] += share * gpus;
+        }
+    }
+    for (size_t i = 0; i < from->pair_count; i++) {
+        const struct sched_pair_share *pair = &from->pairs[i];
+        time[pair->job] += pair->share;
+        time[pair->with] += pair->share;
+        used[pair->kind] += pair->share * c->in.problem.gpus[pair->job];
+    }
+    for (size_t i = 0; i < c->job_count; i++)
+        worst = time[i] - 1 > worst || isnan(time[i]) ? time[i] - 1 : worst;
+    for (size_t k = 0; k < kinds; k++) {
+        double over = used[k] - c->p.capacity[k];
+        over = over > 0 && c->p.capacity[k] > 0 ? over / c->p.capacity[k] : over;
+        worst = over > worst || isnan(over) ? over : worst;
+    }
+    return worst;
+}
+
+static shoal_status fill_answer(struct solve_call *c, enum sched_objective objective,
+                                const struct sched_objective_result *from, shoal_solve_result *out)
+{
+    double *numbers = call_array(c, 2 * (size_t)c->p.kind_count, sizeof *numbers);
+    double *time = call_array(c, c->job_count, sizeof *time);
+    shoal_solve_result r = {.struct_size = out->struct_size,
+                            .level = from->reached,
+                            .bound = from->bound,
+                            .gap = sched_objective_gap(from),
+                            .passes = from->passes,
+                            .unit = sched_objectives[objective].unit,
+                            .priced = from->priced,
+                            .priced_unit = from->priced_unit,
+                            .believed = from->level,
+                            .prices = numbers};
+
+    if (numbers == NULL || time == NULL || row_pairs(c, from, &r) != SHOAL_OK)
+        return SHOAL_E_NOMEM;
+    memcpy(numbers, from->price, c->p.kind_count * sizeof *numbers);
+    r.used = numbers + c->p.kind_count;
+    double excess = excess_of(c, from, time, numbers + c->p.kind_count);
+    r.exact = from->exact && r.gap <= PROOF_SLACK && excess <= PROOF_SLACK;
+    r.shares = row_shares(c, from->x);
+    r.speeds = r.shares != NULL ? row_speeds(c, from, r.shares) : NULL;
+    r.flags = r.speeds != NULL ? row_flags(c, from, r.speeds) : NULL;
+    if (r.flags == NULL)
+        return SHOAL_E_NOMEM;
+    for (size_t i = 0; i < c->p.job_count; i++)
+        r.given_up_count += (r.flags[i] & SHOAL_SOLVE_GIVEN_UP) != 0;
+    memcpy(out, &r, out->struct_size < sizeof r ? out->struct_size : sizeof r);
+    return SHOAL_OK;
 }
 
 /* ---- the call ---- */
@@ -407,7 +665,7 @@ shoal_status shoal_solver_solve(shoal_solver *solver, const char *objective,
     if (st == SHOAL_OK)
         st = sched_objective_solve(solver->inner, (enum sched_objective)which, &c.in, &answer, err);
     if (st == SHOAL_OK &&
-        solve_answer_fill(&c, (enum sched_objective)which, &answer, out_result) != SHOAL_OK)
+        fill_answer(&c, (enum sched_objective)which, &answer, out_result) != SHOAL_OK)
         st = nomem(err);
     return st;
 }

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "solve/read.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +80,363 @@ static shoal_status read_kind(struct solve_reading *rd, const char *name, const 
     return read_kind_fields(rd, value, kind, err);
 }
 
+/* ---- jobs ---- */
+
+struct row {
+    double gpus, weight, left, since_s, alone_s, deadline_s, count;
+    double rates[SHOAL_SOLVE_KINDS_MAX];
+    const char *name, *entity; /* NULL: not stated; live as long as the row's JSON */
+    bool has_rates;
+};
+
+struct field {
+    const char *name;
+    size_t at; /* of the double in struct row */
+    struct solve_number rule;
+};
+
+#define DURATION_TEXT "seconds of 0 or more, or a text such as \"2h30m\""
+
+static const struct field fields[] = {
+    {"gpus",
+     offsetof(struct row, gpus),
+     {.min = 1e-3, .max = 1e6, .expected = "the GPUs it needs at once, from 1e-3 to 1e6"}},
+    {"weight",
+     offsetof(struct row, weight),
+     {.min = 1e-6, .max = 1e6, .expected = "a weight above 0, from 1e-6 to 1e6"}},
+    {"left",
+     offsetof(struct row, left),
+     {.min = 1e-6, .max = 1e15, .expected = "the steps left, from 1e-6 to 1e15"}},
+    {"since_s",
+     offsetof(struct row, since_s),
+     {.min = 0, .max = 1e12, .duration = true, .expected = DURATION_TEXT}},
+    {"alone_s",
+     offsetof(struct row, alone_s),
+     {.min = 0, .max = 1e12, .duration = true, .expected = DURATION_TEXT}},
+    {"deadline_s",
+     offsetof(struct row, deadline_s),
+     {.min = -1e12,
+      .max = 1e12,
+      .duration = true,
+      .expected =
+          "seconds until the deadline (0 or less: it has passed), or a text such as \"2h\""}},
+    {"count",
+     offsetof(struct row, count),
+     {.min = 1, .max = 1e7, .whole = true, .expected = "a whole number from 1 to 1e7"}},
+};
+
+static shoal_status read_rates(struct solve_reading *rd, const json_t *rates, struct row *row,
+                               shoal_err *err)
+{
+    const char *key;
+    json_t *member;
+
+    if (!json_is_object(rates))
+        return solve_read_wrong(rd, ".rates", "an object such as {\"v100\": 10.2}", rates, err);
+    json_object_foreach((json_t *)(uintptr_t)rates, key, member)
+    {
+        char below[SOLVE_PLACE_MAX];
+        const struct base_map_entry *kind = base_map_find(&rd->p->kinds, key, strlen(key));
+        snprintf(below, sizeof below, ".rates.%.50s", key);
+        if (kind == NULL)
+            return solve_read_unknown_kind(rd, below, key, err);
+        if (json_is_null(member))
+            continue;
+        shoal_status st =
+            solve_read_number(rd, below, &solve_read_rate, member, &row->rates[kind->value], err);
+        if (st != SHOAL_OK)
+            return st;
+    }
+    row->has_rates = true;
+    return SHOAL_OK;
+}
+
+static shoal_status read_name(const struct solve_reading *rd, const char *below,
+                              const json_t *value, const char **out, shoal_err *err)
+{
+    const char *name = json_string_value(value);
+
+    if (name == NULL || !solve_read_name_ok(name))
+        return solve_read_wrong(rd, below, "a name of 1 to 255 bytes without control characters",
+                                value, err);
+    *out = name;
+    return SHOAL_OK;
+}
+
+static shoal_status read_job_field(struct solve_reading *rd, const char *key, const json_t *value,
+                                   struct row *row, shoal_err *err)
+{
+    const char *names[BASE_COUNT(fields) + 3] = {"name", "rates", "entity"};
+    char below[32];
+
+    if (strcmp(key, "rates") == 0)
+        return read_rates(rd, value, row, err);
+    if (strcmp(key, "name") == 0)
+        return json_is_null(value) ? SHOAL_OK : read_name(rd, ".name", value, &row->name, err);
+    if (strcmp(key, "entity") == 0)
+        return json_is_null(value) ? SHOAL_OK : read_name(rd, ".entity", value, &row->entity, err);
+    for (size_t i = 0; i < BASE_COUNT(fields); i++) {
+        names[3 + i] = fields[i].name;
+        if (strcmp(key, fields[i].name) != 0)
+            continue;
+        snprintf(below, sizeof below, ".%s", key);
+        double *to = (double *)(void *)((char *)row + fields[i].at);
+        return json_is_null(value) ? SHOAL_OK
+                                   : solve_read_number(rd, below, &fields[i].rule, value, to, err);
+    }
+    return solve_read_unknown(rd, key, names, BASE_COUNT(names), err);
+}
+
+/* Makes room for one more job in every array. */
+static shoal_status reserve_job(struct solve_problem *p, size_t *cap, shoal_err *err)
+{
+    double **arrays[] = {&p->gpus,    &p->count,   &p->weight,    &p->left,
+                         &p->since_s, &p->alone_s, &p->deadline_s};
+    size_t want = p->job_count + 1, each = *cap;
+    void *data;
+
+    if (want <= *cap)
+        return SHOAL_OK;
+    for (size_t i = 0; i < BASE_COUNT(arrays); i++) {
+        each = *cap;
+        data = *arrays[i];
+        if (base_reserve(p->alloc, &data, &each, want, sizeof(double)) != 0)
+            return base_err_nomem(err, "reading a problem");
+        *arrays[i] = data;
+    }
+    size_t kinds = p->kind_count, rates = *cap;
+    data = p->rates;
+    if (base_reserve(p->alloc, &data, &rates, each, kinds * sizeof(double)) != 0)
+        return base_err_nomem(err, "reading a problem");
+    p->rates = data;
+    rates = *cap;
+    data = p->entity;
+    if (base_reserve(p->alloc, &data, &rates, each, sizeof *p->entity) != 0)
+        return base_err_nomem(err, "reading a problem");
+    p->entity = data;
+    *cap = each;
+    return SHOAL_OK;
+}
+
+/* A kind that is smaller than the gang is none for it. */
+static void note_fit(struct solve_problem *p, struct row *row)
+{
+    bool runs = false;
+
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        bool fits = row->gpus <= p->capacity[k];
+        if (!fits && row->rates[k] > 0) {
+            row->rates[k] = 0;
+            if (p->capacity[k] > 0 && p->misfit_count++ == 0) {
+                p->misfit_job = p->job_count;
+                p->misfit_kind = k;
+            }
+        }
+        runs |= row->rates[k] > 0;
+    }
+    p->nowhere_count += !runs;
+    p->deadline_count += isfinite(row->deadline_s) ? 1 : 0;
+    p->has_left &= !isnan(row->left);
+    p->alike |= row->count != 1;
+}
+
+static shoal_status add_job(struct solve_reading *rd, struct row *row, size_t *cap, shoal_err *err)
+{
+    struct solve_problem *p = rd->p;
+    size_t i = p->job_count;
+    uint32_t entity = SHOAL_SOLVE_TOP;
+    struct base_map_entry *same;
+    char own[32];
+
+    if (!row->has_rates) {
+        solve_read_bad(rd, "", err, "\"rates\" is missing");
+        base_err_hint(err, "give its steps per second on each kind it can use, such as "
+                           "\"rates\": {\"v100\": 10.2}");
+        return SHOAL_E_FORMAT;
+    }
+    snprintf(own, sizeof own, "jobs[%zu]", i);
+    const char *name = row->name != NULL ? row->name : own;
+    shoal_status st = base_map_add(&p->names, name, strlen(name), i, &same);
+    if (st == SHOAL_E_EXISTS) {
+        solve_read_bad(rd, ".name", err, "jobs[%" PRIu64 "] has the name '%.60s' already",
+                       same->value, name);
+        base_err_hint(err, "names are unique; for jobs that are alike use \"count\"");
+        return SHOAL_E_FORMAT;
+    }
+    if (st == SHOAL_OK && row->entity != NULL)
+        st = solve_entities_join(rd, row->entity, &entity, err);
+    else if (st != SHOAL_OK)
+        return base_err_nomem(err, "reading a problem");
+    if (st == SHOAL_OK)
+        st = reserve_job(p, cap, err);
+    if (st != SHOAL_OK)
+        return st;
+    note_fit(p, row);
+    memcpy(p->rates + i * p->kind_count, row->rates, p->kind_count * sizeof(double));
+    p->gpus[i] = row->gpus;
+    p->count[i] = row->count;
+    p->weight[i] = row->weight;
+    p->left[i] = row->left;
+    p->since_s[i] = row->since_s;
+    p->alone_s[i] = row->alone_s;
+    p->deadline_s[i] = row->deadline_s;
+    p->entity[i] = entity;
+    p->job_count++;
+    return SHOAL_OK;
+}
+
+static shoal_status read_job(struct solve_reading *rd, const json_t *value, size_t *cap,
+                             shoal_err *err)
+{
+    struct row row = {.gpus = 1, .weight = 1, .left = NAN, .deadline_s = INFINITY, .count = 1};
+    const char *key;
+    json_t *member;
+
+    if (!json_is_object(value))
+        return solve_read_wrong(
+            rd, "", "a job such as {\"name\": \"a\", \"rates\": {\"v100\": 10}}", value, err);
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        shoal_status st = read_job_field(rd, key, member, &row, err);
+        if (st != SHOAL_OK)
+            return st;
+    }
+    return add_job(rd, &row, cap, err);
+}
+
+/* ---- pairs: two jobs that may share the GPUs of a kind ---- */
+
+static shoal_status find_pair_job(const struct solve_reading *rd, const json_t *value,
+                                  uint32_t *out, shoal_err *err)
+{
+    const char *name = json_string_value(value);
+
+    if (name == NULL)
+        return solve_read_wrong(rd, ".jobs", "names of two jobs, such as [\"a\", \"b\"]", value,
+                                err);
+    const struct base_map_entry *entry = base_map_find(&rd->p->names, name, strlen(name));
+    if (entry == NULL) {
+        const char *near = solve_read_nearest(&rd->p->names, name);
+        solve_read_bad(rd, ".jobs", err, "no job is called '%.60s'", name);
+        if (near != NULL)
+            base_err_hint(err, "did you mean '%.60s'?", near);
+        return SHOAL_E_FORMAT;
+    }
+    *out = (uint32_t)entry->value;
+    return SHOAL_OK;
+}
+
+static shoal_status check_pair(const struct solve_reading *rd, const shoal_solve_pair *pair,
+                               struct base_map *seen, shoal_err *err)
+{
+    const struct solve_problem *p = rd->p;
+    uint32_t low = pair->job < pair->with ? pair->job : pair->with;
+    uint32_t high = pair->job < pair->with ? pair->with : pair->job;
+    struct base_map_entry *same;
+    char key[48];
+
+    if (p->gpus[low] != p->gpus[high])
+        return solve_read_bad(rd, ".jobs", err,
+                              "jobs that share GPUs need the same number of them; '%.40s' asks for "
+                              "%g and '%.40s' for %g",
+                              solve_problem_job(p, low), p->gpus[low], solve_problem_job(p, high),
+                              p->gpus[high]);
+    if (low == high && p->count[low] < 2)
+        return solve_read_bad(rd, ".jobs", err,
+                              "'%.60s' with itself needs a \"count\" of 2 or more",
+                              solve_problem_job(p, low));
+    if (low == high && pair->rate != pair->with_rate)
+        return solve_read_bad(rd, ".rates", err,
+                              "a job with itself has one speed; give it twice, not %g and %g",
+                              pair->rate, pair->with_rate);
+    for (uint32_t j = 0; j < 2; j++) {
+        uint32_t job = j == 0 ? low : high;
+        if (p->rates[job * (size_t)p->kind_count + pair->kind] == 0 &&
+            p->gpus[job] <= p->capacity[pair->kind])
+            return solve_read_bad(rd, ".kind", err, "'%.60s' has no speed alone on '%.60s'",
+                                  solve_problem_job(p, job), solve_problem_kind(p, pair->kind));
+    }
+    snprintf(key, sizeof key, "%u %u %u", low, high, pair->kind);
+    shoal_status st = base_map_add(seen, key, strlen(key), p->pair_count, &same);
+    if (st == SHOAL_E_EXISTS)
+        return solve_read_bad(
+            rd, "", err, "pairs[%" PRIu64 "] has these jobs on this kind already; give it once",
+            same->value);
+    return st == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "reading a problem");
+}
+
+static shoal_status read_pair_field(struct solve_reading *rd, const char *key, json_t *value,
+                                    shoal_solve_pair *pair, shoal_err *err)
+{
+    static const char *const names[] = {"jobs", "kind", "rates"};
+    bool two = json_is_array(value) && json_array_size(value) == 2;
+    shoal_status st;
+
+    if (strcmp(key, "jobs") == 0) {
+        if (!two)
+            return solve_read_wrong(rd, ".jobs", "names of two jobs, such as [\"a\", \"b\"]", value,
+                                    err);
+        st = find_pair_job(rd, json_array_get(value, 0), &pair->job, err);
+        return st == SHOAL_OK ? find_pair_job(rd, json_array_get(value, 1), &pair->with, err) : st;
+    }
+    if (strcmp(key, "kind") == 0) {
+        const char *name = json_string_value(value);
+        if (name == NULL)
+            return solve_read_wrong(rd, ".kind", "the name of a kind", value, err);
+        const struct base_map_entry *kind = base_map_find(&rd->p->kinds, name, strlen(name));
+        if (kind == NULL)
+            return solve_read_unknown_kind(rd, ".kind", name, err);
+        pair->kind = (uint32_t)kind->value;
+        return SHOAL_OK;
+    }
+    if (strcmp(key, "rates") == 0) {
+        if (!two)
+            return solve_read_wrong(rd, ".rates", "two speeds, such as [8, 4]", value, err);
+        st = solve_read_number(rd, ".rates[0]", &solve_read_rate, json_array_get(value, 0),
+                               &pair->rate, err);
+        return st == SHOAL_OK ? solve_read_number(rd, ".rates[1]", &solve_read_rate,
+                                                  json_array_get(value, 1), &pair->with_rate, err)
+                              : st;
+    }
+    return solve_read_unknown(rd, key, names, BASE_COUNT(names), err);
+}
+
+static shoal_status read_pair(struct solve_reading *rd, const json_t *value, size_t *cap,
+                              struct base_map *seen, shoal_err *err)
+{
+    struct solve_problem *p = rd->p;
+    shoal_solve_pair pair = {UINT32_MAX, UINT32_MAX, UINT32_MAX, NAN, NAN};
+    void *pairs = p->pairs;
+    const char *key;
+    json_t *member;
+
+    if (!json_is_object(value))
+        return solve_read_wrong(rd, "",
+                                "{\"jobs\": [\"a\", \"b\"], \"kind\": \"v100\", \"rates\": [8, 4]}",
+                                value, err);
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        shoal_status st = read_pair_field(rd, key, member, &pair, err);
+        if (st != SHOAL_OK)
+            return st;
+    }
+    if (pair.job == UINT32_MAX || pair.kind == UINT32_MAX || isnan(pair.rate))
+        return solve_read_bad(rd, "", err, "\"%s\" is missing",
+                              pair.job == UINT32_MAX    ? "jobs"
+                              : pair.kind == UINT32_MAX ? "kind"
+                                                        : "rates");
+    shoal_status st = check_pair(rd, &pair, seen, err);
+    if (st != SHOAL_OK)
+        return st;
+    if (base_reserve(p->alloc, &pairs, cap, p->pair_count + 1, sizeof pair) != 0)
+        return base_err_nomem(err, "reading a problem");
+    p->pairs = pairs;
+    if (p->gpus[pair.job] > p->capacity[pair.kind])
+        pair.rate = pair.with_rate = 0; /* larger than the kind */
+    p->pairs[p->pair_count++] = pair;
+    return SHOAL_OK;
+}
+
 /* ---- the whole ---- */
 
 struct part {
@@ -117,12 +475,12 @@ static shoal_status read_element(struct solve_reading *rd, int which, struct par
     else if (which == ENTITIES)
         st = solve_entities_declare(rd, name, json, err);
     else if (which == JOBS)
-        st = solve_jobs_read(rd, json, &part->cap, err);
+        st = read_job(rd, json, &part->cap, err);
     else
-        st = solve_pairs_read(rd, json, &part->cap, &part->seen, err);
+        st = read_pair(rd, json, &part->cap, &part->seen, err);
     json_decref(json);
-    if (which == JOBS && rd->done != NULL)
-        atomic_fetch_add_explicit(rd->done, 1, memory_order_relaxed);
+    if (which == JOBS && rd->watch != NULL)
+        atomic_fetch_add_explicit(base_watch_done(rd->watch), 1, memory_order_relaxed);
     return st;
 }
 
@@ -142,6 +500,8 @@ static shoal_status read_part(struct solve_reading *rd, int which, struct part *
                               object ? "an object, a name each: {...}" : "a list: [...]");
     solve_walk_begin(&walk, &rd->text, part->span);
     for (size_t i = 0; (st = solve_walk_next(&walk, &key, &value, err)) == SHOAL_OK; i++) {
+        if (base_watch_stopped(rd->watch))
+            return base_err(err, SHOAL_E_CANCELLED, "interrupted");
         st = read_element(rd, which, part, key, value, i, err);
         if (st != SHOAL_OK)
             return st;
@@ -271,7 +631,7 @@ static shoal_status read_text(shoal_env *env, const char *path, struct base_buf 
     return st;
 }
 
-shoal_status solve_problem_load(shoal_env *env, const char *path, atomic_uint_fast64_t *done,
+shoal_status solve_problem_load(shoal_env *env, const char *path, shoal_watch *watch,
                                 struct solve_problem **out, shoal_err *err)
 {
     const struct base_alloc *alloc = env_alloc(env);
@@ -281,7 +641,8 @@ shoal_status solve_problem_load(shoal_env *env, const char *path, atomic_uint_fa
 
     if (p == NULL)
         return nomem(err);
-    struct solve_reading rd = {.p = p, .done = done};
+    struct solve_reading rd = {.p = p, .watch = watch};
+    base_watch_begin(watch, "jobs read", 0);
     base_map_init(&parts[PAIRS].seen, alloc);
     base_buf_init(&text, alloc, SOLVE_FILE_MAX);
     shoal_status st = read_text(env, path, &text, err);
@@ -330,4 +691,121 @@ const char *solve_problem_kind(const struct solve_problem *p, size_t kind)
 const char *solve_problem_entity(const struct solve_problem *p, size_t entity)
 {
     return p->entity_paths[entity];
+}
+
+/* ---- what an objective needs ---- */
+
+static shoal_status missing(const struct solve_problem *p, const char *objective, shoal_err *err,
+                            const char *what)
+{
+    base_err(err, SHOAL_E_FORMAT, "cannot solve '%.150s' for %s: %.150s", p->path, objective, what);
+    base_err_where(err, "%.150s", p->path);
+    return SHOAL_E_FORMAT;
+}
+
+static shoal_status check_left(const struct solve_problem *p, const char *objective, bool all,
+                               shoal_err *err)
+{
+    char what[150];
+
+    for (size_t i = 0; i < p->job_count; i++) {
+        if (!isnan(p->left[i]) || (!all && isinf(p->deadline_s[i])))
+            continue;
+        snprintf(what, sizeof what, "jobs[%zu] ('%.60s') has no \"left\"", i,
+                 solve_problem_job(p, i));
+        missing(p, objective, err, what);
+        base_err_hint(err, all ? "give the steps left of every job"
+                               : "give the steps left of every job that has a deadline");
+        return SHOAL_E_FORMAT;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status check_prices(const struct solve_problem *p, const char *objective,
+                                 shoal_err *err)
+{
+    char what[150];
+
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        if (p->capacity[k] == 0 || !isnan(p->usd_h[k]))
+            continue;
+        snprintf(what, sizeof what, "kinds.%.60s has no \"usd_h\"", solve_problem_kind(p, k));
+        missing(p, objective, err, what);
+        base_err_hint(err, "give the dollars per GPU and hour of every kind");
+        return SHOAL_E_FORMAT;
+    }
+    return SHOAL_OK;
+}
+
+/* Whether rows must become single jobs, of which there can be fewer. */
+static shoal_status check_count(const struct solve_problem *p, enum sched_objective objective,
+                                bool sharing, shoal_err *err)
+{
+    bool single = sharing;
+    double total = 0;
+    char what[150];
+
+    for (uint32_t e = 0; objective == SCHED_OBJECTIVE_HIERARCHICAL && e < p->entity_count; e++)
+        single = single || p->entities[e].fifo != 0;
+    for (size_t i = 0; single && i < p->job_count; i++) {
+        total += p->count[i];
+        if (total <= SHOAL_SOLVE_SINGLE_JOBS_MAX)
+            continue;
+        snprintf(what, sizeof what, "with jobs[%zu] ('%.60s', count %.0f) there are %.0f jobs", i,
+                 solve_problem_job(p, i), p->count[i], total);
+        missing(p, sched_objectives[objective].name, err, what);
+        base_err_hint(err, "with %s there can be %d, counts included",
+                      sharing ? "--sharing pairs" : "fifo entities", SHOAL_SOLVE_SINGLE_JOBS_MAX);
+        return SHOAL_E_LIMIT;
+    }
+    return SHOAL_OK;
+}
+
+shoal_status solve_problem_check(const struct solve_problem *p, enum sched_objective objective,
+                                 bool sharing, shoal_err *err)
+{
+    const char *name = sched_objectives[objective].name;
+    shoal_status st = SHOAL_OK;
+
+    if (sharing && p->pair_count == 0) {
+        missing(p, name, err, "it has no \"pairs\" and sharing was asked for");
+        base_err_hint(err, "give pairs, or leave --sharing out");
+        return SHOAL_E_FORMAT;
+    }
+    if (objective == SCHED_OBJECTIVE_FTF || objective == SCHED_OBJECTIVE_MAKESPAN)
+        st = check_left(p, name, true, err);
+    if (objective == SCHED_OBJECTIVE_COST_SLO)
+        st = check_left(p, name, false, err);
+    if (st == SHOAL_OK &&
+        (objective == SCHED_OBJECTIVE_COST || objective == SCHED_OBJECTIVE_COST_SLO))
+        st = check_prices(p, name, err);
+    if (st == SHOAL_OK)
+        st = check_count(p, objective, sharing, err);
+    return st;
+}
+
+void solve_problem_view(const struct solve_problem *p, bool agnostic, bool sharing,
+                        shoal_solve_problem *out)
+{
+    *out = (shoal_solve_problem){
+        .struct_size = sizeof *out,
+        .kind_count = p->kind_count,
+        .agnostic = agnostic,
+        .capacity = p->capacity,
+        .usd_h = p->usd_h,
+        .job_count = p->job_count,
+        .rates = p->rates,
+        .gpus = p->gpus,
+        .count = p->count,
+        .weight = p->weight,
+        .left = p->left,
+        .since_s = p->since_s,
+        .alone_s = p->alone_s,
+        .deadline_s = p->deadline_s,
+        .entities = p->entities,
+        .entity_count = p->entity != NULL ? p->entity_count : 0,
+        .entity = p->entity,
+        .pairs = sharing ? p->pairs : NULL,
+        .pair_count = sharing ? p->pair_count : 0,
+    };
 }

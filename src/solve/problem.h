@@ -13,10 +13,10 @@
 #define SOLVE_PROBLEM_H
 
 #include "base/map.h"
+#include "base/watch.h"
 #include "env/env.h"
 #include "sched/objective.h"
 #include "shoal/solve.h"
-#include <stdatomic.h>
 
 enum {
     SOLVE_JOBS_MAX = 5000000,
@@ -57,13 +57,12 @@ struct solve_problem {
     size_t unused_count;   /* entities that are declared and hold no job */
     const char *unused;    /* the first of them */
     bool has_left;         /* every job states it */
+    bool alike;            /* some row stands for several jobs */
 };
 
-/* `path` may be "-"; `done` (may be NULL) counts the jobs read so far, for other threads to look
- * at. On success *out is the caller's, freed by solve_problem_free; on failure it is untouched.
+/* `path` may be "-"; the watch (NULL is allowed) counts the jobs read so far. On success *out is the caller's, freed by solve_problem_free; on failure it is untouched.
  * SHOAL_E_FORMAT, SHOAL_E_LIMIT, or what reading the file gave. */
-SHOAL_MUST_USE shoal_status solve_problem_load(shoal_env *env, const char *path,
-                                               atomic_uint_fast64_t *done,
+SHOAL_MUST_USE shoal_status solve_problem_load(shoal_env *env, const char *path, shoal_watch *watch,
                                                struct solve_problem **out, shoal_err *err);
 void solve_problem_free(struct solve_problem *p); /* NULL is allowed */
 
@@ -75,6 +74,9 @@ SHOAL_MUST_USE shoal_status solve_problem_check(const struct solve_problem *p,
 /* The problem as the public solver takes it; borrows all arrays. Pairs only when asked for. */
 void solve_problem_view(const struct solve_problem *p, bool agnostic, bool sharing,
                         shoal_solve_problem *out);
+
+/* The solver's calls end when the watch is stopped, soon where they have several threads: SHOAL_E_CANCELLED. */
+void solve_solver_watch(shoal_solver *solver, const shoal_watch *watch);
 
 const char *solve_problem_job(const struct solve_problem *p, size_t job);
 const char *solve_problem_kind(const struct solve_problem *p, size_t kind);

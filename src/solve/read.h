@@ -1,11 +1,56 @@
-/* read.h - what the readers of the parts of a problem share: the place they are at, messages,
- * numbers and names. Private to src/solve. Owner thread only. */
+/* read.h - reading a problem: stepping through its text, and what the readers of its parts share: the place they
+ * are at, messages, numbers and names. Private to src/solve. Owner thread only. Tests:
+ * tests/unit/solve/test_walk.c, test_problem.c.
+ *
+ * A step finds where a value begins and ends by its brackets and quotes; whether it is good JSON is
+ * for the parser that is then given that span. So a file of millions of jobs is read with the
+ * memory of one. Nesting is bounded here, before any parser recurses. Spans point into the text,
+ * which must outlive them. */
 #ifndef SOLVE_READ_H
 #define SOLVE_READ_H
 
 #include "solve/problem.h"
-#include "solve/walk.h"
 #include <jansson.h>
+
+/* ---- steps ---- */
+
+enum { SOLVE_DEPTH_MAX = 16, SOLVE_KEY_MAX = 255 };
+
+struct solve_text {
+    const char *path; /* for messages */
+    const char *data;
+    size_t size;
+};
+
+struct solve_span {
+    size_t at, size;
+};
+
+struct solve_walk {
+    const struct solve_text *text;
+    size_t at;  /* of the next byte */
+    char close; /* '}' or ']' */
+    bool begun;
+};
+
+/* Skips a byte order mark and space and checks that one value fills the text; its span. */
+SHOAL_MUST_USE shoal_status solve_walk_whole(const struct solve_text *text,
+                                             struct solve_span *out_span, shoal_err *err);
+/* Begins with the object or array that `span` holds; its first byte is '{' or '['. */
+void solve_walk_begin(struct solve_walk *walk, const struct solve_text *text,
+                      struct solve_span span);
+/* The next value, and for objects the key with its quotes. SHOAL_END after the last. */
+SHOAL_MUST_USE shoal_status solve_walk_next(struct solve_walk *walk, struct solve_span *out_key,
+                                            struct solve_span *out_value, shoal_err *err);
+
+/* Line and column (in bytes), from 1, of a byte of the text. */
+void solve_walk_place(const struct solve_text *text, size_t at, size_t *out_line,
+                      size_t *out_column);
+/* "cannot read problem 'a.json', line 3, column 7PLACE: WHAT", SHOAL_E_FORMAT. */
+shoal_status solve_walk_bad(const struct solve_text *text, size_t at, const char *place,
+                            const char *what, shoal_err *err);
+
+/* ---- parts ---- */
 
 enum { SOLVE_PLACE_MAX = 200 };
 
@@ -17,8 +62,8 @@ struct solve_reading {
     struct solve_span jobs;      /* the list */
     unsigned char *marks;        /* of each entity: enum in entities.c */
     size_t mark_cap, entity_cap;
-    atomic_uint_fast64_t *done; /* jobs; may be NULL */
-    bool declares;              /* the problem has "entities" */
+    shoal_watch *watch; /* counts jobs; may be NULL */
+    bool declares;      /* the problem has "entities" */
 };
 
 /* Says where the reader is: an element and its first byte. */
@@ -67,13 +112,6 @@ SHOAL_MUST_USE shoal_status solve_read_number(const struct solve_reading *rd, co
                                               double *out, shoal_err *err);
 
 extern const struct solve_number solve_read_rate; /* steps per second */
-
-/* jobs.c, pairs.c: one member of the list. *cap is that of the arrays it goes into; `seen` holds
- * the pairs so far. */
-SHOAL_MUST_USE shoal_status solve_jobs_read(struct solve_reading *rd, const json_t *value,
-                                            size_t *cap, shoal_err *err);
-SHOAL_MUST_USE shoal_status solve_pairs_read(struct solve_reading *rd, const json_t *value,
-                                             size_t *cap, struct base_map *seen, shoal_err *err);
 
 /* entities.c: the tree of entities. */
 

@@ -1,15 +1,182 @@
-/* advice.c - findings in words.
+/* advice.c - what follows from the runs of a study: differences to the base line, which of them are luck, which
+ * guideline to begin with, and the findings in words.
  *
  * Differences under one in a hundred are called none. A finding that the base line does not have is said,
- * too: "no job waited" is an answer. */
-#include "study/advice.h"
+ * too: "no job waited" is an answer. What may be luck is never advised. Tests: tests/unit/study/test_advice.c,
+ * test_run.c. */
+#include "study/study.h"
 
 #include "base/text.h"
+#include "page/show.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 static const double SAME = 0.01, WORTH_WAIT = 0.9, WORTH_GPU = 1e-3, NEARLY = 0.9, ASKED_FOR = 3;
+static const double CAUSE = 0.05; /* of all waiting: what is less is no cause to act on */
+
+/* ---- differences to the base line ---- */
+
+double study_waited_s(const struct study *study, enum study_run_id run, uint32_t why)
+{
+    return study->runs[run].possible ? study->runs[run].tally.delays[STUDY_ALL][why].total_s : NAN;
+}
+
+static double ratio_of(double base, double now)
+{
+    return now > 0 ? base / now : base > 0 ? INFINITY : 1;
+}
+
+double study_fragmentation_ratio(const struct study *study, enum study_run_id run)
+{
+    double base = study_waited_s(study, STUDY_BASE, SIM_WAIT_LOCALITY);
+    double now = study_waited_s(study, run, SIM_WAIT_LOCALITY);
+
+    return isnan(now) ? NAN : ratio_of(base, now);
+}
+
+double study_luck_s(const struct study *study, uint32_t why)
+{
+    double least = study_waited_s(study, STUDY_BASE, why), most = least;
+
+    for (size_t i = 0; i < STUDY_ECHOES; i++) {
+        double waited = study->echoes[i].tally.delays[STUDY_ALL][why].total_s;
+        least = fmin(least, waited);
+        most = fmax(most, waited);
+    }
+    return most - least;
+}
+
+double study_luck_gpu_s(const struct study *study)
+{
+    double least = study->runs[STUDY_BASE].tally.held_gpu_s, most = least;
+
+    for (size_t i = 0; i < STUDY_ECHOES; i++) {
+        least = fmin(least, study->echoes[i].tally.held_gpu_s);
+        most = fmax(most, study->echoes[i].tally.held_gpu_s);
+    }
+    return most - least;
+}
+
+static double saved_of(const struct study_run *runs, enum study_run_id run, double pool_gpu_s)
+{
+    bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
+
+    return runs[STUDY_BASE].tally.held_gpu_s - runs[run].tally.held_gpu_s -
+           (trials ? pool_gpu_s : 0);
+}
+
+double study_saved_gpu_s(const struct study *study, enum study_run_id run)
+{
+    return study->runs[run].possible ? saved_of(study->runs, run, study->pool_gpu_s) : NAN;
+}
+
+/* ---- over the draws ---- */
+
+static void widen(struct study_range *range, double value)
+{
+    range->least = fmin(range->least, value);
+    range->most = fmax(range->most, value);
+}
+
+typedef double (*draw_fn)(const struct study_run *runs, enum study_run_id run, double pool_gpu_s);
+
+static struct study_range range_of(const struct study *study, enum study_run_id run, double first,
+                                   draw_fn of)
+{
+    struct study_range range = {first, first};
+
+    for (uint32_t d = 0; d < study->more_count && study->runs[run].possible; d++)
+        widen(&range, of(study->more[d].runs, run, study->more[d].pool_gpu_s));
+    return range;
+}
+
+struct study_range study_saved_range(const struct study *study, enum study_run_id run)
+{
+    return range_of(study, run, study_saved_gpu_s(study, run), saved_of);
+}
+
+static double less_of(const struct study_run *runs, enum study_run_id run, uint32_t why)
+{
+    return runs[STUDY_BASE].tally.delays[STUDY_ALL][why].total_s -
+           runs[run].tally.delays[STUDY_ALL][why].total_s;
+}
+
+/* Seconds that all jobs wait less than in the base line of the same draw. */
+static struct study_range less_waiting(const struct study *study, enum study_run_id run,
+                                       uint32_t why)
+{
+    double first = study->runs[run].possible ? less_of(study->runs, run, why) : NAN;
+    struct study_range range = {first, first};
+
+    for (uint32_t d = 0; d < study->more_count && study->runs[run].possible; d++)
+        widen(&range, less_of(study->more[d].runs, run, why));
+    return range;
+}
+
+struct study_range study_ratio_range(const struct study *study, enum study_run_id run)
+{
+    double first = study_fragmentation_ratio(study, run);
+    struct study_range range = {first, first};
+
+    for (uint32_t d = 0; d < study->more_count && !isnan(first); d++) {
+        const struct study_run *runs = study->more[d].runs;
+        widen(&range, ratio_of(runs[STUDY_BASE].tally.delays[STUDY_ALL][SIM_WAIT_LOCALITY].total_s,
+                               runs[run].tally.delays[STUDY_ALL][SIM_WAIT_LOCALITY].total_s));
+    }
+    return range;
+}
+
+struct study_range study_lost_range(const struct study *study)
+{
+    double first = study->runs[STUDY_BASE].books.lost_gpu_s;
+    struct study_range range = {first, first};
+
+    for (uint32_t d = 0; d < study->more_count; d++)
+        widen(&range, study->more[d].runs[STUDY_BASE].books.lost_gpu_s);
+    return range;
+}
+
+/* Draws do not even agree on its sign. */
+static bool is_unsure(struct study_range range)
+{
+    return range.least < 0 && range.most > 0;
+}
+
+/* ---- work not run, and luck ---- */
+
+static double spared_of(const struct study_run *runs, enum study_run_id run, double pool_gpu_s)
+{
+    bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
+
+    return runs[run].books.saved_gpu_s - (trials ? pool_gpu_s : 0);
+}
+
+double study_spared_gpu_s(const struct study *study, enum study_run_id run)
+{
+    return study->runs[run].possible ? spared_of(study->runs, run, study->pool_gpu_s) : NAN;
+}
+
+struct study_range study_spared_range(const struct study *study, enum study_run_id run)
+{
+    return range_of(study, run, study_spared_gpu_s(study, run), spared_of);
+}
+
+bool study_waited_is_luck(const struct study *study, enum study_run_id run, uint32_t why)
+{
+    double more = study_waited_s(study, run, why) - study_waited_s(study, STUDY_BASE, why);
+
+    return more != 0 &&
+           (fabs(more) <= study_luck_s(study, why) || is_unsure(less_waiting(study, run, why)));
+}
+
+bool study_saved_is_luck(const struct study *study, enum study_run_id run)
+{
+    double saved = study_saved_gpu_s(study, run);
+
+    return saved != 0 &&
+           (fabs(saved) <= study_luck_gpu_s(study) || is_unsure(study_saved_range(study, run)));
+}
 
 const char *study_hours(double seconds, char *buf, size_t size)
 {
@@ -24,6 +191,32 @@ const char *study_hours(double seconds, char *buf, size_t size)
     else
         snprintf(buf, size, whole >= 9.995 ? "%.1f" : whole > 0 ? "%.2f" : "%.0f", hours);
     return buf;
+}
+
+/* ---- money ---- */
+
+double study_usd_gpu_h(const struct study *study)
+{
+    const struct sched_cluster *c = study->cluster;
+    double usd = 0;
+
+    if (c == NULL)
+        return NAN;
+    for (uint32_t k = 0; k < c->kind_count; k++)
+        usd += c->kinds[k].usd_gpu_h < 0 ? NAN : c->kinds[k].usd_gpu_h * c->kinds[k].gpus;
+    return usd > 0 ? usd / c->gpus : NAN;
+}
+
+double study_usd(const struct study *study, double gpu_s)
+{
+    return gpu_s / 3600 * study_usd_gpu_h(study);
+}
+
+double study_wasted_gpu_s(const struct study *study)
+{
+    const struct study_run *base = &study->runs[STUDY_BASE];
+
+    return base->books.lost_gpu_s + base->tally.slow_all_gpu_s;
 }
 
 /* ---- which ---- */
@@ -71,7 +264,8 @@ static uint32_t longest_size(const struct study *study)
     return longest;
 }
 
-bool study_as_useful(const struct study *study, enum study_run_id run)
+/* Within a hundredth of the utilisation of the base line, or above. */
+static bool as_useful(const struct study *study, enum study_run_id run)
 {
     return study->runs[run].possible && study->runs[run].tally.utilization >=
                                             (1 - SAME) * study->runs[STUDY_BASE].tally.utilization;
@@ -82,7 +276,7 @@ static bool is_free(const struct study *study, enum study_run_id run)
 {
     double base = study_waited_s(study, STUDY_BASE, STUDY_WAITS);
 
-    return study_as_useful(study, run) &&
+    return as_useful(study, run) &&
            study_waited_s(study, run, STUDY_WAITS) + study->runs[run].tally.trial_s <=
                base + fmax(SAME * base, study_luck_s(study, STUDY_WAITS));
 }
@@ -95,14 +289,15 @@ static double worth_wait_s(const struct study *study)
     return fmin(WORTH_WAIT * base, base - study_luck_s(study, SIM_WAIT_LOCALITY));
 }
 
-/* GPU time that a guideline saves for sure: more than luck, or else by work that it does not run. 0: less
- * than is worth a word. */
+/* GPU time that a guideline saves by more than luck and in every draw. 0: less than is worth a word. */
 static double sure_gpu_s(const struct study *study, enum study_run_id run)
 {
-    double saved = study_saved_is_luck(study, run) ? study_spared_gpu_s(study, run)
-                                                   : study_saved_gpu_s(study, run);
+    double saved = study_saved_gpu_s(study, run);
 
-    return saved > WORTH_GPU * study->runs[STUDY_BASE].tally.held_gpu_s ? saved : 0;
+    return !study_saved_is_luck(study, run) &&
+                   saved > WORTH_GPU * study->runs[STUDY_BASE].tally.held_gpu_s
+               ? saved
+               : 0;
 }
 
 static bool about_work(enum study_run_id run)
@@ -131,11 +326,19 @@ static enum study_run_id best_saver(const struct study *study, uint32_t sorts)
     return best;
 }
 
+/* A run's waiting for locality is enough of its waiting to be a cause. */
+static bool is_cause(const struct study *study, enum study_run_id run)
+{
+    return study_waited_s(study, run, SIM_WAIT_LOCALITY) >=
+           CAUSE * study_waited_s(study, run, STUDY_WAITS);
+}
+
 /* Jobs wait less for locality in every draw, and by more than luck in the first. */
 static bool cuts_waiting(const struct study *study, enum study_run_id run)
 {
-    return study_waited_s(study, run, SIM_WAIT_LOCALITY) < worth_wait_s(study) &&
-           study_less_waiting(study, run, SIM_WAIT_LOCALITY).least > 0;
+    return is_cause(study, STUDY_BASE) &&
+           study_waited_s(study, run, SIM_WAIT_LOCALITY) < worth_wait_s(study) &&
+           less_waiting(study, run, SIM_WAIT_LOCALITY).least > 0;
 }
 
 /* The one with the least waiting for locality, where that is an effect. */
@@ -183,6 +386,14 @@ static void put_hours(struct base_buf *out, double seconds)
     char text[48];
 
     base_buf_puts(out, study_hours(seconds, text, sizeof text));
+}
+
+static void put_from_to(struct base_buf *out, double from_s, double to_s)
+{
+    put_hours(out, from_s);
+    base_buf_puts(out, " to ");
+    put_hours(out, to_s);
+    base_buf_puts(out, " hours");
 }
 
 /* " (506 to 640 in 3 draws)", where they differ as they are written. */
@@ -324,7 +535,7 @@ void study_say_failures(const struct study *study, struct base_buf *out)
     const struct study_books *b = &study->runs[STUDY_BASE].books;
     char jobs[32];
 
-    if (study->opts.failures == STUDY_FAILURES_NONE) {
+    if (study->opts.failures == SHOAL_STUDY_FAILURES_NONE) {
         base_buf_puts(out, "Failures are left out of this study");
         if (study->few)
             base_buf_printf(out,
@@ -355,71 +566,65 @@ void study_say_failures(const struct study *study, struct base_buf *out)
                     study_classes[most_of(study, false)].name);
 }
 
-/* What GPU time held comes to in all is luck, or differs in its sign between draws. */
-static void put_luck_of(const struct study *study, enum study_run_id run, struct base_buf *out)
+/* " (506 to 640 in 3 draws)"; of money, and then the GPU-hours with it. */
+static void put_saved(const struct study *study, enum study_run_id run, struct base_buf *out)
 {
     struct study_range range = study_saved_range(study, run);
+    double saved = study_saved_gpu_s(study, run), usd = study_usd(study, saved);
+    char text[48];
 
-    if (!study_is_unsure(range)) {
-        base_buf_puts(out, "the difference in GPU time held is within luck");
-        return;
+    if (isnan(usd)) {
+        put_hours(out, saved);
+        base_buf_puts(out, " GPU-hours");
+        put_range(out, study, range);
+    } else {
+        base_buf_puts(out, page_unit_text(SHOAL_UNIT_USD, usd, text, sizeof text));
+        base_buf_puts(out, " (");
+        put_hours(out, saved);
+        base_buf_puts(out, " GPU-hours");
+        if (study->more_count > 0 && range.least < range.most) {
+            base_buf_puts(out, "; ");
+            base_buf_puts(out, page_unit_text(SHOAL_UNIT_USD, study_usd(study, range.least), text,
+                                              sizeof text));
+            base_buf_puts(out, " to ");
+            base_buf_puts(out, page_unit_text(SHOAL_UNIT_USD, study_usd(study, range.most), text,
+                                              sizeof text));
+            base_buf_printf(out, " in %u draws", study->more_count + 1);
+        }
+        base_buf_puts(out, ")");
     }
-    base_buf_puts(out, "it is not sure that GPU time is saved: between ");
-    put_hours(out, range.least);
-    base_buf_puts(out, " and ");
-    put_hours(out, range.most);
-    base_buf_printf(out, " GPU-hours in %u draws", study->more_count + 1);
+    base_buf_puts(out, " are saved");
 }
 
 static void put_effect(const struct study *study, enum study_run_id run, struct base_buf *out)
 {
     double base = study_waited_s(study, STUDY_BASE, SIM_WAIT_LOCALITY);
-    double now = study_waited_s(study, run, SIM_WAIT_LOCALITY), saved = sure_gpu_s(study, run);
+    double now = study_waited_s(study, run, SIM_WAIT_LOCALITY);
     double all_base = study_waited_s(study, STUDY_BASE, STUDY_WAITS);
     double all_now = study_waited_s(study, run, STUDY_WAITS) + study->runs[run].tally.trial_s;
     const char *between = "";
 
-    if (cuts_waiting(study, run)) {
-        base_buf_puts(out, "fragmentation waiting falls from ");
-        put_hours(out, base);
-        base_buf_puts(out, " to ");
-        put_hours(out, now);
-        base_buf_puts(out, " hours");
-        between = ", and ";
-    }
-    if (all_base - all_now > study_luck_s(study, STUDY_WAITS) && all_now < WORTH_WAIT * all_base &&
-        study_less_waiting(study, run, STUDY_WAITS).least > 0) {
-        base_buf_printf(out, "%sall waiting falls from ", between);
-        put_hours(out, all_base);
-        base_buf_puts(out, " to ");
-        put_hours(out, all_now);
-        base_buf_puts(out, " hours");
+    if (sure_gpu_s(study, run) > 0) {
+        put_saved(study, run, out);
         between = "; ";
     }
-    if (saved > 0) {
-        base_buf_puts(out, between);
-        put_hours(out, saved);
-        if (!study_saved_is_luck(study, run)) {
-            base_buf_puts(out, " GPU-hours");
-            put_range(out, study, study_saved_range(study, run));
-            base_buf_puts(out, " are saved");
-        } else {
-            base_buf_puts(out, " GPU-hours");
-            put_range(out, study, study_spared_range(study, run));
-            base_buf_puts(out, " of attempts that could not succeed are not run; in all, ");
-            put_luck_of(study, run, out);
-        }
+    if (cuts_waiting(study, run)) {
+        base_buf_printf(out, "%sfragmentation waiting falls from ", between);
+        put_from_to(out, base, now);
+        between = "; ";
     }
-    if (now - base > study_luck_s(study, SIM_WAIT_LOCALITY) && WORTH_WAIT * now > base) {
+    if (all_base - all_now > study_luck_s(study, STUDY_WAITS) && all_now < WORTH_WAIT * all_base &&
+        less_waiting(study, run, STUDY_WAITS).least > 0) {
+        base_buf_printf(out, "%sall waiting falls from ", between);
+        put_from_to(out, all_base, all_now);
+    }
+    if (is_cause(study, run) && now - base > study_luck_s(study, SIM_WAIT_LOCALITY) &&
+        WORTH_WAIT * now > base) {
         base_buf_puts(out, "; but fragmentation waiting grows from ");
-        put_hours(out, base);
-        base_buf_puts(out, " to ");
-        put_hours(out, now);
-        base_buf_puts(out, " hours");
+        put_from_to(out, base, now);
     }
 }
 
-/* What few jobs can say. */
 static void put_few(const struct study *study, struct base_buf *out)
 {
     if (study->few)
@@ -431,7 +636,7 @@ static void put_few(const struct study *study, struct base_buf *out)
 
 void study_say_first(const struct study *study, struct base_buf *out)
 {
-    enum study_run_id first = study_first_step(study), second = study_second_step(study);
+    enum study_run_id first = study_first_step(study);
 
     if (first == STUDY_BASE) {
         base_buf_puts(out,
@@ -445,13 +650,80 @@ void study_say_first(const struct study *study, struct base_buf *out)
                     study_guidelines[first].doing);
     put_effect(study, first, out);
     base_buf_puts(out, ".");
-    if (second != STUDY_BASE) {
-        base_buf_printf(out, " Then: %s (%s): ", study_guidelines[second].name,
-                        study_guidelines[second].doing);
-        put_effect(study, second, out);
-        base_buf_puts(out, ".");
-    }
     put_few(study, out);
+}
+
+void study_say_second(const struct study *study, struct base_buf *out)
+{
+    enum study_run_id second = study_second_step(study);
+
+    if (second == STUDY_BASE) {
+        base_buf_puts(out, "Nothing further is worth it by more than luck.");
+        return;
+    }
+    base_buf_printf(out, "%s (%s): ", study_guidelines[second].name,
+                    study_guidelines[second].doing);
+    put_effect(study, second, out);
+    base_buf_puts(out, ".");
+}
+
+void study_say_unsure(const struct study *study, struct base_buf *out)
+{
+    double worth_s = WORTH_GPU * study->runs[STUDY_BASE].tally.held_gpu_s;
+    const char *between = "Not sure: ";
+
+    for (enum study_run_id r = STUDY_BASE + 1; r < STUDY_TOGETHER; r++) {
+        struct study_range range = study_saved_range(study, r);
+        if (!is_unsure(range) || fmax(-range.least, range.most) <= worth_s)
+            continue;
+        base_buf_printf(out, "%s%s", between, study_guidelines[r].name);
+        between = ", ";
+    }
+    if (between[0] == ',')
+        base_buf_puts(out, "; whether GPU time is saved differs from draw to draw.");
+}
+
+/* "24 % to attempts that fail and 4.1 % to slow places" */
+static void put_losses(const struct study *study, struct base_buf *out)
+{
+    const struct study_run *base = &study->runs[STUDY_BASE];
+    double lost = base->books.lost_gpu_s, slow = base->tally.slow_all_gpu_s;
+
+    if (!(lost > 0) || !(slow > 0)) {
+        base_buf_printf(out, "all to %s", lost > 0 ? "attempts that fail" : "slow places");
+        return;
+    }
+    put_percent(out, lost / base->tally.held_gpu_s);
+    base_buf_puts(out, " to attempts that fail, ");
+    put_percent(out, slow / base->tally.held_gpu_s);
+    base_buf_puts(out, " to slow places");
+}
+
+void study_say_lost(const struct study *study, struct base_buf *out)
+{
+    double wasted = study_wasted_gpu_s(study), usd = study_usd(study, wasted);
+    double share = wasted / study->runs[STUDY_BASE].tally.held_gpu_s;
+    char text[48];
+
+    if (!(wasted > 0)) {
+        base_buf_puts(out, "No GPU time is lost to attempts that fail or to slow places.");
+        return;
+    }
+    if (isnan(usd))
+        put_hours(out, wasted);
+    else
+        base_buf_puts(out, page_unit_text(SHOAL_UNIT_USD, usd, text, sizeof text));
+    base_buf_printf(out, "%s lost, by the model: ", isnan(usd) ? " GPU-hours are" : " is");
+    put_percent(out, share);
+    base_buf_puts(out, " of the GPU time that jobs hold");
+    if (!isnan(usd)) {
+        base_buf_puts(out, " (");
+        put_hours(out, wasted);
+        base_buf_puts(out, " hours)");
+    }
+    base_buf_puts(out, ", ");
+    put_losses(study, out);
+    base_buf_puts(out, ".");
 }
 
 void study_say_luck(const struct study *study, struct base_buf *out)
@@ -464,7 +736,7 @@ void study_say_luck(const struct study *study, struct base_buf *out)
     base_buf_puts(out, " of it for fragmentation, and ");
     put_hours(out, study_luck_gpu_s(study));
     base_buf_puts(out, " GPU-hours held: smaller differences are luck of placement.");
-    bool modelled = study->opts.failures != STUDY_FAILURES_NONE;
+    bool modelled = study->opts.failures != SHOAL_STUDY_FAILURES_NONE;
     if (study->more_count > 0)
         base_buf_printf(
             out,
@@ -516,7 +788,7 @@ void study_say_together(const struct study *study, struct base_buf *out)
     double ratio = study_fragmentation_ratio(study, STUDY_TOGETHER);
     double base = study_waited_s(study, STUDY_BASE, SIM_WAIT_LOCALITY);
     double left = study_waited_s(study, STUDY_TOGETHER, SIM_WAIT_LOCALITY);
-    bool useful = study_as_useful(study, STUDY_TOGETHER);
+    bool useful = as_useful(study, STUDY_TOGETHER);
 
     if (!(base > 0) && !(left > 0)) {
         base_buf_puts(out,
@@ -541,7 +813,7 @@ void study_say_together(const struct study *study, struct base_buf *out)
     base_buf_puts(out, " to ");
     put_hours(out, left);
     base_buf_printf(out, " hours%s%s; ",
-                    study_is_unsure(study_less_waiting(study, STUDY_TOGETHER, SIM_WAIT_LOCALITY))
+                    is_unsure(less_waiting(study, STUDY_TOGETHER, SIM_WAIT_LOCALITY))
                         ? ", which is not sure, as draws differ in its sign"
                         : "",
                     useful ? ", at equal utilisation or better" : ", but at lower utilisation");

@@ -1,10 +1,15 @@
-/* run.c - the runs of a study: the base line, each guideline, all of them. */
+/* run.c - the public face of the study (shoal/study.h), and its runs: the base line, each guideline, all of them.
+ *
+ * Structs of callers compiled against an older header are shorter: what they do not know of keeps its default.
+ * Tests: tests/unit/study/test_run.c, tests/unit/cli/test_cmd_study.c, tests/cli/test_study.py. */
 #include "study/study.h"
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "base/opt.h"
+#include "base/watch.h"
+#include "sim/cluster_load.h"
 #include "sim/run.h"
-#include "study/machines.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,12 +38,6 @@ const struct study_guideline study_guidelines[STUDY_RUNS] = {
                             BIT(STUDY_TRIAL) | BIT(STUDY_RETRY),
                         STUDY_TRIALS | STUDY_RETRY_ONLY},
 };
-
-void study_opts_init(struct study_opts *opts)
-{
-    *opts =
-        (struct study_opts){.round_s = 60, .restart_s = 30, .trial_s = 300, .seed = 1, .draws = 3};
-}
 
 /* ---- failures ---- */
 
@@ -79,13 +78,13 @@ static shoal_status simulate(shoal_env *env, const struct study *s, const struct
     opts.policy = call->policy;
     opts.sets = call->sets;
     opts.set_count = call->set_count;
-    opts.round_s = s->opts.round_s;
-    opts.restart_s = s->opts.restart_s;
-    opts.seed = s->opts.seed;
-    opts.spread = opts.neighbours = call->effects;
+    opts.how.round_s = s->opts.round_s;
+    opts.how.restart_s = s->opts.restart_s;
+    opts.how.seed = s->opts.seed;
+    opts.how.spread = opts.how.neighbours = call->effects;
     opts.details = true;
-    opts.done = s->opts.done;
-    opts.stop = s->opts.stop;
+    opts.done = base_watch_done(s->watch);
+    opts.stop = base_watch_flag(s->watch);
     return sim_run(env, trace, call->cluster, &opts, out, err);
 }
 
@@ -248,7 +247,7 @@ static shoal_status make_draws(shoal_env *env, struct study *s, shoal_err *err)
 
 /* Runs are counted through: those of the first draw, of the others, then base lines that are only
  * echoes. */
-size_t study_run_count(const struct study_opts *opts)
+size_t study_run_count(const shoal_study_opts *opts)
 {
     size_t again = opts->draws - 1;
 
@@ -275,8 +274,8 @@ static void prepare(const struct runs *r, enum study_run_id id, struct study_run
                         ? &s->rest
                         : s->cluster;
     size_t used = (size_t)snprintf(run->policy, sizeof run->policy, "%s", r->policy->name);
-    for (size_t i = 0; i < s->opts.set_count; i++)
-        call->sets[call->set_count++] = s->opts.sets[i];
+    for (size_t i = 0; i < s->opts.sets.count; i++)
+        call->sets[call->set_count++] = s->opts.sets.items[i];
     for (uint32_t g = 0; g < STUDY_RUNS; g++)
         if ((study_guidelines[id].parts >> g & 1) != 0 && study_guidelines[g].knob != NULL)
             call->sets[call->set_count++] = study_guidelines[g].knob;
@@ -351,7 +350,7 @@ static void choose_runs(struct study *s)
                 ? "no job asks for more than one GPU"
                 : "the cluster is too small to set servers apart for trials";
     }
-    if (s->opts.failures == STUDY_FAILURES_NONE) {
+    if (s->opts.failures == SHOAL_STUDY_FAILURES_NONE) {
         s->runs[STUDY_RETRY].possible = false;
         s->runs[STUDY_RETRY].why_not = s->few ? "failures are left out with so few jobs"
                                               : "failures are left out of this study";
@@ -369,7 +368,8 @@ static shoal_status run_all(shoal_env *env, struct study *s, shoal_err *err)
     r.each = base_calloc(s->alloc, count, sizeof *r.each);
     if (r.each == NULL)
         return base_err_nomem(err, "starting a study");
-    shoal_status st = env_parallel(env, count, s->opts.threads, run_one, &r, err);
+    base_watch_begin(s->watch, "study", (uint64_t)count * s->trace->job_count);
+    shoal_status st = env_parallel(env, count, (uint32_t)s->opts.threads, run_one, &r, err);
     for (size_t i = 0; i < count && st == SHOAL_OK; i++)
         if (r.each[i].status != SHOAL_OK) {
             st = r.each[i].status;
@@ -390,22 +390,22 @@ static shoal_status run_all(shoal_env *env, struct study *s, shoal_err *err)
 
 /* ---- the study ---- */
 
-static shoal_status check_opts(const struct study_opts *o, shoal_err *err)
+static shoal_status check_opts(const shoal_study_opts *o, shoal_err *err)
 {
     if (!(o->trial_s > 0 && o->trial_s <= SIM_RUN_MAX))
         return base_err(err, SHOAL_E_INVAL, "a trial takes more than 0 s and at most %.0g s",
                         SIM_RUN_MAX);
     if (o->draws < 1 || o->draws > STUDY_DRAWS_MAX)
         return base_err(err, SHOAL_E_INVAL, "failures are drawn 1 to %d times, not %u",
-                        STUDY_DRAWS_MAX, o->draws);
-    if (o->set_count > STUDY_SETS_MAX)
+                        STUDY_DRAWS_MAX, (unsigned)o->draws);
+    if (o->sets.count > STUDY_SETS_MAX)
         return base_err(err, SHOAL_E_INVAL, "more than %d knobs", STUDY_SETS_MAX);
     return SHOAL_OK;
 }
 
 shoal_status study_make(shoal_env *env, const struct sim_trace *trace,
-                        const struct sched_cluster *cluster, const struct study_opts *opts,
-                        struct study **out_study, shoal_err *err)
+                        const struct sched_cluster *cluster, const shoal_study_opts *opts,
+                        shoal_watch *watch, struct study **out_study, shoal_err *err)
 {
     uint64_t began = env_now_ns(env);
     shoal_status st = check_opts(opts, err);
@@ -419,6 +419,7 @@ shoal_status study_make(shoal_env *env, const struct sim_trace *trace,
     s->trace = trace;
     s->cluster = cluster;
     s->opts = *opts;
+    s->watch = watch;
     st = study_jobs_init(&s->jobs, s->alloc, trace, cluster, err);
     if (st == SHOAL_OK) {
         s->fates = base_calloc(s->alloc, s->jobs.count + 1, sizeof *s->fates);
@@ -430,7 +431,7 @@ shoal_status study_make(shoal_env *env, const struct sim_trace *trace,
     if (st == SHOAL_OK) {
         s->few = s->jobs.count < STUDY_FEW;
         if (s->few)
-            s->opts.failures = STUDY_FAILURES_NONE;
+            s->opts.failures = SHOAL_STUDY_FAILURES_NONE;
         study_failures_draw(&s->jobs, s->opts.failures, opts->seed, s->fates);
         count_lost(s);
         st = make_pool(env, s, err);
@@ -443,6 +444,7 @@ shoal_status study_make(shoal_env *env, const struct sim_trace *trace,
         study_free(s);
         return st;
     }
+    s->watch = NULL;
     s->wall_s = (double)(env_now_ns(env) - began) * 1e-9;
     *out_study = s;
     return SHOAL_OK;
@@ -464,4 +466,125 @@ void study_free(struct study *study)
     }
     base_free(study->alloc, study->more);
     base_free(study->alloc, study);
+}
+
+/* ---- as the library offers it ---- */
+
+enum { SPEC_MAX = 16 << 20 };
+
+static const char *const failure_names[] = {"model", "none", NULL};
+
+#define AT(member) offsetof(shoal_study_opts, member)
+
+static const shoal_opt rows[] = {
+    {AT(cluster), SHOAL_OPT_STR, "cluster", 'c', "SPEC", NULL,
+     "machines as nodes x GPUs : kind, such as 321x2:gpu,231x8:gpu, or a file of such groups; not "
+     "given: chosen for the trace",
+     .complete = "file"},
+    {AT(quotas), SHOAL_OPT_STR, "quotas", 'q', "SPEC", NULL,
+     "GPUs each group has a right to, such as vision=64,speech=32, or a file of such lines; not "
+     "given: by share of GPU time; none: no quotas",
+     .complete = "file"},
+    {AT(failures), SHOAL_OPT_CHOICE, "failures", 0, "HOW", "model",
+     "how jobs ended, which no trace says: modelled, or not looked at", .choices = failure_names},
+    {AT(trial_s), SHOAL_OPT_DURATION, "trial", 0, "TIME", "5m",
+     "longest run of a job in the trial pool", .min = 1, .max = 1e7},
+    {AT(sets), SHOAL_OPT_LIST, "set", 0, "KEY=VALUE", NULL,
+     "a knob of the policy philly for every run, see 'shoal policy show philly'",
+     .complete = "knob"},
+    {AT(profiles), SHOAL_OPT_STR, "profiles", 0, "PATH", NULL,
+     "speeds of models: a throughput table (.json) or a folder of profiles", .complete = "file"},
+    {AT(format), SHOAL_OPT_CHOICE, "format", 0, "NAME", "auto", "format of the trace",
+     .choices = sim_format_names},
+    {AT(round_s), SHOAL_OPT_DURATION, "round", 'r', "TIME", "60s", "time between two decisions",
+     .min = 1, .max = 1e7},
+    {AT(restart_s), SHOAL_OPT_DURATION, "restart", 0, "TIME", "30s",
+     "time a job needs after a start or a move before it makes progress", .max = 1e7},
+    {AT(seed), SHOAL_OPT_U64, "seed", 's', "N", "1", .help = "seed of the failures drawn"},
+    {AT(draws), SHOAL_OPT_U64, "draws", 0, "N", "3",
+     "draws of failures and of submissions up to a round later, for ranges; time grows with them",
+     .min = 1, .max = STUDY_DRAWS_MAX},
+    {AT(threads), SHOAL_OPT_U64, "threads", 't', "N", "0",
+     "simulations at the same time; 0: one per core", .max = 1024},
+};
+#undef AT
+
+const shoal_opt *shoal_study_opt_rows(size_t *out_count)
+{
+    *out_count = BASE_COUNT(rows);
+    return rows;
+}
+
+void shoal_study_opts_init(shoal_study_opts *opts)
+{
+    memset(opts, 0, sizeof *opts);
+    opts->struct_size = sizeof *opts;
+    base_opt_defaults(rows, BASE_COUNT(rows), opts);
+}
+
+void study_case_free(void *what)
+{
+    struct study_case *c = what;
+
+    study_free(c->study);
+    sim_trace_free(c->trace);
+    sched_cluster_fini(&c->cluster);
+    base_buf_fini(&c->spec);
+    base_free(c->alloc, c);
+}
+
+/* As given, or by the rule of load.h; then a kind that a job asks for is not looked at. */
+static shoal_status find_cluster(shoal_env *env, const shoal_study_opts *o, struct study_case *c,
+                                 shoal_err *err)
+{
+    shoal_status st;
+
+    if (o->cluster != NULL) {
+        st = sim_cluster_given(env, o->cluster, &c->cluster, err);
+        if (st == SHOAL_OK)
+            sched_cluster_format(&c->cluster, &c->spec);
+        return st;
+    }
+    c->chosen = true;
+    st = study_machines_choose(c->trace, &c->spec, err);
+    if (st == SHOAL_OK)
+        st = sched_cluster_parse(c->alloc, c->spec.data, &c->cluster, err);
+    for (size_t i = 0; st == SHOAL_OK && i < c->trace->job_count; i++)
+        c->trace->jobs[i].want_kinds = 0;
+    return st;
+}
+
+static shoal_status load(shoal_env *env, const shoal_study_opts *o, struct study_case *c,
+                         shoal_err *err)
+{
+    shoal_status st =
+        sim_trace_load(env, o->traces, o->trace_count, (enum sim_format)o->format, &c->trace, err);
+
+    if (st == SHOAL_OK)
+        st = find_cluster(env, o, c, err);
+    return st == SHOAL_OK ? sim_trace_bind(env, c->trace, &c->cluster, o->profiles, err) : st;
+}
+
+shoal_status shoal_study_run(shoal_env *env, const shoal_study_opts *given, shoal_watch *watch,
+                             const shoal_result **out_result, shoal_err *err)
+{
+    shoal_study_opts opts;
+
+    shoal_study_opts_init(&opts);
+    if (given != NULL && given->struct_size >= sizeof given->struct_size)
+        memcpy(&opts, given, given->struct_size < sizeof opts ? given->struct_size : sizeof opts);
+    if (env == NULL || out_result == NULL || opts.traces == NULL || opts.trace_count == 0)
+        return base_err(err, SHOAL_E_INVAL, "a study needs shoal_study_opts_init and a trace");
+    struct study_case *c = base_calloc(env_alloc(env), 1, sizeof *c);
+    if (c == NULL)
+        return base_err_nomem(err, "starting a study");
+    c->alloc = env_alloc(env);
+    base_buf_init(&c->spec, c->alloc, SPEC_MAX);
+    shoal_status st = load(env, &opts, c, err);
+    if (st == SHOAL_OK)
+        st = study_make(env, c->trace, &c->cluster, &opts, watch, &c->study, err);
+    if (st == SHOAL_OK)
+        return study_result(c, out_result, err);
+    study_case_free(c);
+    return st;
 }

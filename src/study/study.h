@@ -4,13 +4,13 @@
  *
  * The trace is replayed under the policy `philly` as it is (the base line), once for each guideline
  * and once with all of them; two echoes of the base line tell luck from effect. All that is done
- * again for each further draw of failures. Runs go in parallel. Quotas and failures are as quotas.h
- * and failures.h say. Same trace, cluster, options and seed give the same study, whatever the
+ * again for each further draw of failures. Runs go in parallel. Quotas and failures are as load.h
+ * and work.h say. Same trace, cluster, options and seed give the same study, whatever the
  * number of threads.
  *
  *     struct study *study;
- *     st = study_make(env, trace, &cluster, &opts, &study, &err);   a trace bound to the cluster
- *     st = study_page(study, &page_opts, &buf, &err);               see page.h
+ *     st = study_make(env, trace, &cluster, &opts, NULL, &study, &err);   a trace bound to the cluster
+ *     puts(study_guidelines[study_first_step(study)].name);
  *     study_free(study);
  *
  * A study borrows trace and cluster, which must outlive it; it is immutable once made. One thread
@@ -18,9 +18,10 @@
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
 
-#include "study/quotas.h"
+#include "page/make.h"
+#include "shoal/study.h"
+#include "study/load.h"
 #include "study/tally.h"
-#include <stdatomic.h>
 
 enum study_run_id {
     STUDY_BASE,
@@ -45,26 +46,11 @@ struct study_guideline {
 extern const struct study_guideline study_guidelines[STUDY_RUNS];
 
 enum {
-    STUDY_SETS_MAX = 32,
+    STUDY_SETS_MAX = SHOAL_OPT_LIST_MAX,
     STUDY_ECHOES = 2, /* runs that tell luck from effect */
     STUDY_DRAWS_MAX = 100,
     STUDY_FEW = 20 /* with fewer jobs a draw of failures says nothing, nor does a tail */
 };
-
-struct study_opts {
-    const char *quotas; /* see quotas.h; NULL: by share of GPU time */
-    enum study_failures failures;
-    double round_s, restart_s; /* as in struct sim_opts; 60, 30 */
-    double trial_s;            /* the longest trial; 300 */
-    const char *const *sets;   /* "key=value" knobs of the policy, for every run */
-    size_t set_count;
-    uint64_t seed;
-    uint32_t draws;             /* of failures and of submissions up to a round later; 1 or more */
-    uint32_t threads;           /* runs at the same time; 0: one per core */
-    atomic_uint_fast64_t *done; /* jobs ended so far in all runs, for progress; NULL: not wanted */
-    const atomic_bool *stop;    /* NULL: never */
-};
-void study_opts_init(struct study_opts *opts);
 
 struct study_run {
     bool possible; /* false: not simulated, `why_not` says why */
@@ -93,8 +79,9 @@ struct study {
     const struct base_alloc *alloc;
     const struct sim_trace *trace;
     const struct sched_cluster *cluster;
-    struct study_opts opts; /* with few jobs, `failures` is none */
-    bool few;               /* jobs: fewer than STUDY_FEW, and failures are left out for it */
+    shoal_study_opts opts; /* with few jobs, `failures` is none */
+    shoal_watch *watch;    /* during the runs */
+    bool few;              /* jobs: fewer than STUDY_FEW, and failures are left out for it */
     struct study_jobs jobs;
     struct study_fate *fates;
     struct study_quotas quotas;
@@ -115,14 +102,43 @@ struct study {
 
 SHOAL_MUST_USE shoal_status study_make(shoal_env *env, const struct sim_trace *trace,
                                        const struct sched_cluster *cluster,
-                                       const struct study_opts *opts, struct study **out_study,
-                                       shoal_err *err);
+                                       const shoal_study_opts *opts, shoal_watch *watch,
+                                       struct study **out_study, shoal_err *err);
 void study_free(struct study *study);
 
 /* How many simulations that is. */
-size_t study_run_count(const struct study_opts *opts);
+size_t study_run_count(const shoal_study_opts *opts);
 
-/* ---- what follows from the runs: effects.c ---- */
+/* ---- as a result: run.c, result.c, pictures.c ---- */
+
+/* A study with what it was made from, which its result owns. */
+struct study_case {
+    const struct base_alloc *alloc;
+    struct sched_cluster cluster;
+    struct base_buf spec; /* of the cluster */
+    bool chosen;          /* the cluster, as none was given */
+    struct sim_trace *trace;
+    struct study *study;
+};
+void study_case_free(void *what);
+
+/* Something said of the study, and records of what has a text. */
+struct study_said {
+    const char *what, *text; /* NULL: nothing */
+};
+shoal_records study_said_records(struct page_made *made, const struct study_said *said,
+                                 size_t count);
+/* What is measured and what is modelled; heading and notes: notes.c. */
+shoal_records study_model(struct page_made *made, const struct study_case *c);
+void study_notes(struct page_made *made, const struct study_case *c);
+/* What its page shows besides: pictures.c. */
+void study_pictures(struct page_made *made, const struct study *study);
+
+/* Takes the case in any case. */
+SHOAL_MUST_USE shoal_status study_result(struct study_case *study_case,
+                                         const shoal_result **out_result, shoal_err *err);
+
+/* ---- what follows from the runs: advice.c ---- */
 
 /* Seconds all jobs waited for a reason (STUDY_WAITS: any). */
 double study_waited_s(const struct study *study, enum study_run_id run, uint32_t why);
@@ -143,18 +159,60 @@ struct study_range {
 };
 struct study_range study_saved_range(const struct study *study, enum study_run_id run);
 struct study_range study_spared_range(const struct study *study, enum study_run_id run);
-/* Seconds that all jobs wait less than in the base line of the same draw. */
-struct study_range study_less_waiting(const struct study *study, enum study_run_id run,
-                                      uint32_t why);
 struct study_range study_ratio_range(const struct study *study, enum study_run_id run);
 struct study_range study_lost_range(const struct study *study); /* GPU-seconds that failures cost */
-/* Draws do not even agree on its sign. */
-bool study_is_unsure(struct study_range range);
 
 /* The waiting of a run differs from that of the base line by no more than luck, or not in the same
  * direction in all draws. */
 bool study_waited_is_luck(const struct study *study, enum study_run_id run, uint32_t why);
 /* What study_saved_gpu_s says is no more than luck, or does not have one sign in all draws. */
 bool study_saved_is_luck(const struct study *study, enum study_run_id run);
+
+/* The mean price of the cluster's GPUs, and what GPU time costs at it; NAN where a kind has no price. */
+double study_usd_gpu_h(const struct study *study);
+double study_usd(const struct study *study, double gpu_s);
+/* GPU time that attempts that fail and slow places cost. */
+double study_wasted_gpu_s(const struct study *study);
+
+/* ---- in words: advice.c ----
+ *
+ * Sentences are plain text (no markup, nothing from the trace), each ends with a full stop; page and
+ * terminal say the same. */
+
+/* "12,345", "87.5", "0.42": hours of so many seconds, without a unit. Returns buf. */
+const char *study_hours(double seconds, char *buf, size_t size);
+
+/* "quotas assumed ...", "" where they were given or there are none. */
+const char *study_quota_words(const struct study *study);
+
+/* The size of which the largest share of jobs waits for GPUs that are close together, of sizes with
+ * STUDY_FEW jobs if any such does; STUDY_SIZES: nobody does. */
+uint32_t study_worst_size(const struct study *study);
+
+/* The one guideline to begin with: of those that cost no utilisation and no waiting, the one that saves most
+ * GPU time, if a thousandth at least of what was held, by more than luck (study_luck_s) and in every draw; of
+ * those that save nearly as much, the one with the least waiting. Where none saves GPU time, the one that cuts
+ * waiting for locality most, if that is a twentieth of all waiting, by a tenth at least and by more than luck.
+ * STUDY_BASE: none helps. */
+enum study_run_id study_first_step(const struct study *study);
+/* Of the other sort (about places, about work), the one that saves most GPU time: what guidelines of one
+ * sort save overlaps. STUDY_BASE: none saves so much. */
+enum study_run_id study_second_step(const struct study *study);
+
+/* Money and GPU time that failures and places cost; what to do first, and then; what draws differ in the sign of
+ * ("": nothing). */
+void study_say_lost(const struct study *study, struct base_buf *out);
+void study_say_first(const struct study *study, struct base_buf *out);
+void study_say_second(const struct study *study, struct base_buf *out);
+void study_say_unsure(const struct study *study, struct base_buf *out);
+/* What the three questions of a study come to. */
+void study_say_waiting(const struct study *study, struct base_buf *out);
+void study_say_speed(const struct study *study, struct base_buf *out);
+void study_say_failures(const struct study *study, struct base_buf *out);
+/* How much of a difference is luck. */
+void study_say_luck(const struct study *study, struct base_buf *out);
+/* All guidelines together against the base line at equal utilisation: how much less waiting for
+ * locality, or why not. */
+void study_say_together(const struct study *study, struct base_buf *out);
 
 #endif

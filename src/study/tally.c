@@ -6,6 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+const struct study_reason study_reasons[SIM_WAIT_COUNT] = {
+    {SIM_WAIT_LOCALITY, 3, "fragmentation", "enough GPUs were free, but not close together"},
+    {SIM_WAIT_FAIR_SHARE, 0, "fair share", "its group had used its quota, others had not"},
+    {SIM_WAIT_CAPACITY, 1, "capacity", "too few GPUs were free"},
+    {SIM_WAIT_OTHER, 2, "next round", "until the next decision"},
+};
+
 static int by_value(const void *pa, const void *pb)
 {
     float a = *(const float *)pa, b = *(const float *)pb;
@@ -78,17 +85,17 @@ static void fill_locality(const struct view *v, struct study_tally *out)
     }
 }
 
-/* The share of [start, finish] that lies in the busy span. */
+/* The share of [start, finish] in which use is measured. */
 static double within(const struct study_jobs *jobs, double start_s, double finish_s)
 {
-    double from = fmax(start_s, jobs->busy_from_s), to = fmin(finish_s, jobs->busy_to_s);
+    double from = fmax(start_s, jobs->from_s), to = fmin(finish_s, jobs->use_until_s);
 
     return to > from ? (to - from) / (finish_s - start_s) : 0;
 }
 
 static void fill_use(const struct view *v, uint32_t gpus, struct study_tally *out)
 {
-    double useful = 0, held = 0, capacity = (v->jobs->busy_to_s - v->jobs->busy_from_s) * gpus;
+    double useful = 0, held = 0, capacity = (v->jobs->use_until_s - v->jobs->from_s) * gpus;
 
     for (size_t i = 0; i < v->work->count; i++) {
         const struct sim_job_result *r = &v->result->jobs[i];

@@ -1,8 +1,9 @@
 /* tally.h - what one simulated run of a study comes to: waiting by size and reason, locality, use.
  *
  * Utilisation is useful GPU time over the GPUs of the whole cluster (those of a trial pool
- * included) in the busy span of the trace (jobs.h): the same span and GPUs for every run of a
- * study, so that runs compare, and work that is put off shows. The useful time of a job counts
+ * included) from the first submission to the last, or to the last end (jobs.h): as the use that the simulator reports,
+ * with the same span and GPUs for every run of a study, so that runs compare, and work that is put
+ * off shows. The useful time of a job counts
  * evenly from its first start to its end (which is exact for jobs that are not stopped in between).
  * Completion times are of the jobs whose work passes, which are the same in every run, from their
  * submission in the trace, so that trials count.
@@ -19,6 +20,14 @@ enum {
     STUDY_WAITS = SIM_WAIT_COUNT, /* index of "all reasons" */
     STUDY_POINTS = 201            /* of a distribution: shares 0, 1/200, ..., 1 */
 };
+
+/* Reasons to wait, in the order in which they are told. */
+struct study_reason {
+    enum sim_wait why;
+    uint32_t colour;
+    const char *name, *meaning;
+};
+extern const struct study_reason study_reasons[SIM_WAIT_COUNT];
 
 /* Jobs that waited for a reason, for how long together; median and tails over those that did. For
  * all reasons together the quantiles are over all jobs. */

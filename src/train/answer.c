@@ -25,6 +25,7 @@ void train_answer_status(const struct train_master *master, struct base_buf *out
     number(out, "value", s.value);
     number(out, "held_out", s.held_out);
     number(out, "progress", s.progress);
+    number(out, "iterations", s.iterations > 0 ? (double)s.iterations : (double)NAN);
     base_buf_printf(out,
                     "\"units\":%" PRIu64 ",\"clocks\":%" PRIu64 ",\"tasks\":%" PRIu64
                     ",\"tasks_redone\":%" PRIu64 ",\"moves\":%" PRIu64 ",",
@@ -42,9 +43,11 @@ void train_answer_status(const struct train_master *master, struct base_buf *out
     number(out, "task_s", (double)s.run_ns / 1e9);
     number(out, "blocked_s", (double)s.wait_ns / 1e9);
     base_buf_printf(out,
-                    "\"workers\":%u,\"workers_lost\":%u,\"executors\":%u,\"refused\":%" PRIu64
-                    ",\"checked\":%" PRIu64 ",\"violations\":%" PRIu64 ",\"staleness\":[",
-                    s.workers, s.workers_lost, s.executors, s.refused, s.checked, s.violations);
+                    "\"workers\":%u,\"workers_lost\":%u,\"workers_stalled\":%u,"
+                    "\"executors\":%u,\"refused\":%" PRIu64 ",\"checked\":%" PRIu64
+                    ",\"violations\":%" PRIu64 ",\"staleness\":[",
+                    s.workers, s.workers_lost, s.workers_stalled, s.executors, s.refused, s.checked,
+                    s.violations);
     while (last > 1 && s.stale[last - 1] == 0)
         last--;
     for (uint32_t i = 0; i < last; i++)
@@ -93,25 +96,26 @@ static void put_crew(const struct train_master *master, struct base_buf *out)
     for (uint32_t i = 0; train_master_worker(master, i, &info) == SHOAL_OK; i++) {
         base_buf_printf(out,
                         "%s{\"worker\":%u,\"state\":\"%s\",\"threads\":%u,\"executors\":%u,"
-                        "\"pid\":%" PRId64 ",\"busy\":%.3f,\"oldest_s\":%.3f,\"away\":%s,\"host\":",
+                        "\"busy\":%.3f,\"oldest_s\":%.3f,\"away\":%s,",
                         i > 0 ? "," : "", info.worker, info.state, info.threads, info.executors,
-                        info.pid, info.busy, (double)info.oldest_ns / 1e9,
-                        info.away ? "true" : "false");
+                        info.busy, (double)info.oldest_ns / 1e9, info.away ? "true" : "false");
+        number(out, "pid", info.pid > 0 ? (double)info.pid : (double)NAN); /* not known yet */
+        base_buf_puts(out, "\"host\":");
         base_buf_json_string(out, info.host);
         base_buf_puts(out, "}");
     }
     base_buf_puts(out, "]");
 }
 
-static void put_error(struct base_buf *out, const shoal_err *err)
+void train_answer_error(const shoal_err *err, struct base_buf *out)
 {
-    base_buf_puts(out, "\"error\":{\"code\":");
+    base_buf_puts(out, "{\"v\":1,\"error\":{\"code\":");
     base_buf_json_string(out, shoal_status_name(err->code));
     base_buf_puts(out, ",\"message\":");
     base_buf_json_string(out, err->message);
     base_buf_puts(out, ",\"hint\":");
     base_buf_json_string(out, err->hint);
-    base_buf_puts(out, "}");
+    base_buf_puts(out, "}}");
 }
 
 /* A whole number after the word; false: there is none. */
@@ -150,13 +154,11 @@ void train_answer(struct train_master *master, const char *line, size_t size, st
         train_master_stop(master);
     else if (!is(text, "status"))
         st = base_err(&err, SHOAL_E_INVAL, "cannot do '%s'", text);
+    if (st != SHOAL_OK)
+        return train_answer_error(&err, out);
     base_buf_puts(out, "{\"v\":1,");
-    if (st != SHOAL_OK) {
-        put_error(out, &err);
-    } else {
-        train_answer_status(master, out);
-        put_job(master, out);
-        put_crew(master, out);
-    }
+    train_answer_status(master, out);
+    put_job(master, out);
+    put_crew(master, out);
     base_buf_puts(out, "}");
 }

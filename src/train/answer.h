@@ -10,6 +10,9 @@
  * asked for, or {"error": {"code", "message", "hint"}}. */
 void train_answer(struct train_master *master, const char *line, size_t size, struct base_buf *out);
 
+/* The same for what is not carried out. */
+void train_answer_error(const shoal_err *err, struct base_buf *out);
+
 /* The members of the status object, without braces, as in the closing object of `--json`. */
 void train_answer_status(const struct train_master *master, struct base_buf *out);
 

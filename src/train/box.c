@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include <string.h>
 
+enum { SEGMENT_MIN = 1 << 24 };
+
 /* ---- memory of the segment ---- */
 
 /* Room for what was taken; on the disk, where the segment is a file, in steps. It may be taken twice
@@ -61,6 +63,22 @@ size_t train_box_memory(const struct train_box *box)
 {
     return atomic_load_explicit(&box->head->top, memory_order_relaxed) -
            atomic_load_explicit(&box->head->dropped, memory_order_relaxed);
+}
+
+shoal_status train_box_segment(shoal_env *env, size_t size, struct env_shared *out, shoal_err *err)
+{
+    shoal_status st = env_shared_new(env, size, out, err);
+    bool refused = false;
+
+    while (st == SHOAL_E_NOMEM && size / 2 >= SEGMENT_MIN) {
+        refused = true;
+        size /= 2;
+        st = env_shared_new(env, size, out, NULL);
+    }
+    if (st != SHOAL_OK || !refused)
+        return st;
+    env_shared_close(env, out);
+    return env_shared_new(env, size / 2, out, err);
 }
 
 /* ---- views ---- */
@@ -477,4 +495,16 @@ bool box_factor_next(const char *bytes, uint64_t size, uint64_t rows, uint64_t *
     out->value = (const void *)(out->index + f->count);
     *at += whole;
     return true;
+}
+
+/* Takes up where another box stopped; see checkpoint.h. */
+void train_box_resume(struct train_box *box, uint64_t closed)
+{
+    train_box_close(box, closed);
+    for (uint32_t s = 0; s < box->fold_count; s++) {
+        const struct shard_view *v = &box->shards[s];
+        for (uint32_t e = 0; e < box->executor_count; e++)
+            atomic_store_explicit(&v->folded[e], train_box_committed(box, e), memory_order_relaxed);
+        atomic_store_explicit(&v->shard->folded_clock, closed, memory_order_relaxed);
+    }
 }

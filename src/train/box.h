@@ -36,6 +36,10 @@ struct train_box;
 
 enum { TRAIN_WORKERS_MAX = 4096 };
 
+/* Memory for a box: address space of `size` bytes. Where the system refuses so much (ulimit -v), half
+ * of what it grants, so that the process can still read data and start threads. */
+SHOAL_MUST_USE shoal_status train_box_segment(shoal_env *env, size_t size, struct env_shared *out,
+                                              shoal_err *err);
 /* Formats a segment. The driver is worker 0. Staleness 0 makes it bulk synchronous. The view is the
  * caller's; the segment must outlive it. `crash` (may be NULL) is asked in the middle of commits,
  * folds and rows in simulations: true means that this process is killed here, and the function
@@ -79,6 +83,12 @@ struct train_table_info {
 bool train_box_can_hold(const struct train_box *box, uint32_t table, uint32_t shard, uint32_t count,
                         uint32_t step);
 struct train_table_info train_box_table_info(const struct train_box *box, uint32_t table);
+/* A shard that a task with this spec may be waiting for, since it is locked now: by the worker whose
+ * number is returned (0: the driver). TRAIN_UNLOCKED: there is none. */
+enum { TRAIN_UNLOCKED = UINT32_MAX };
+struct train_task_spec;
+uint32_t train_box_locked(const struct train_box *box, const struct train_task_spec *spec,
+                          uint32_t *out_table, uint32_t *out_shard);
 float *train_box_rows(struct train_box *box, uint32_t table); /* not of a held table */
 float *train_box_shard(struct train_box *box, uint32_t table, uint32_t shard, uint64_t *out_first,
                        uint64_t *out_count); /* the current buffer */

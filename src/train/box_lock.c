@@ -34,6 +34,22 @@ void box_unlock(struct box_shard *shard)
     atomic_store_explicit(&shard->lock, 0, memory_order_release);
 }
 
+/* One of a table that tasks hold matters to those that hold some of it. */
+uint32_t train_box_locked(const struct train_box *box, const struct train_task_spec *spec,
+                          uint32_t *out_table, uint32_t *out_shard)
+{
+    for (uint32_t i = 0; i < box->shard_count; i++) {
+        const struct shard_view *v = &box->shards[i];
+        uint32_t lock = atomic_load_explicit(&v->shard->lock, memory_order_relaxed);
+        if (lock == 0 || (v->held && (!spec->holds || spec->hold_table != v->table)))
+            continue;
+        *out_table = v->table;
+        *out_shard = i - box->table[v->table].first_shard;
+        return lock - 1;
+    }
+    return TRAIN_UNLOCKED;
+}
+
 /* ---- held shards ---- */
 
 /* Whether the change of buffers that is written down became real. */

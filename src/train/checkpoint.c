@@ -1,14 +1,18 @@
 /* checkpoint.c - see checkpoint.h.
  *
  * Sections of a file: "facts" (which job, which run of it, generation, the generation of the full one
- * it is relative to), "layout" of the box, "driver", "index" (sum, size and presence of every unit,
+ * it is relative to, and what made it: the versions of Shoal and of the application's state, the size of
+ * the driver's, all options with their values, so that a default of another version is none of ours), "layout" of the box, "driver", "index" (sum, size and presence of every unit,
  * executors first, then the shards of all tables), "units" (the bytes of those present, in order).
  * Generations go up with every file written; the newest valid one is what a job resumes from. Files
  * that belong together have the same run, a number drawn when the job began. */
 #include "train/checkpoint_parts.h"
 
 #include "base/err.h"
+#include "env/system.h"
+#include "shoal/version.h"
 #include "store/facts.h"
+#include "train/options.h"
 #include <string.h>
 
 static const char *const NAMES[] = {"full-0.pack", "full-1.pack", "delta.pack", NULL};
@@ -19,6 +23,33 @@ const char *train_shelf_file(uint32_t index)
 }
 
 /* ---- life ---- */
+
+shoal_status train_shelf_take(const char *dir, bool resume, int *out_folder, shoal_err *err)
+{
+    int folder = -1;
+    shoal_status st = env_folder_take(dir, "checkpoints", resume, &folder, err);
+
+    if (st == SHOAL_E_NOTFOUND)
+        return base_err(err, st, "there is no checkpoint: no folder '%s'", dir);
+    for (uint32_t i = 0; st == SHOAL_OK && resume; i++) {
+        if (train_shelf_file(i) == NULL) {
+            env_folder_drop(folder);
+            return base_err(err, SHOAL_E_NOTFOUND, "there is no checkpoint: no '%s/%s'", dir,
+                            train_shelf_file(0));
+        }
+        if (env_folder_has(folder, train_shelf_file(i)))
+            break;
+    }
+    if (st == SHOAL_OK)
+        *out_folder = folder;
+    return st;
+}
+
+void train_shelf_empty(int folder)
+{
+    for (uint32_t i = 0; train_shelf_file(i) != NULL; i++)
+        env_folder_remove(folder, train_shelf_file(i));
+}
 
 static shoal_status list_shards(struct train_shelf *s)
 {
@@ -91,8 +122,11 @@ shoal_status train_shelf_new(shoal_env *env, const char *dir, struct train_box *
     s->box = box;
     s->job = *job;
     base_buf_init(&s->layout, env_alloc(env), SIZE_MAX);
+    base_buf_init(&s->options, env_alloc(env), SIZE_MAX);
     train_box_pack_layout(box, &s->layout);
     st = base_buf_status(&s->layout);
+    if (st == SHOAL_OK)
+        st = train_options_all(env_alloc(env), job->app, job->settings, &s->options, NULL);
     if (st == SHOAL_OK)
         st = make_paths(s, dir);
     if (st == SHOAL_OK)
@@ -124,6 +158,7 @@ void train_shelf_free(struct train_shelf *s)
     for (uint32_t i = 0; i < FILES; i++)
         base_free(alloc, s->path[i]);
     base_buf_fini(&s->layout);
+    base_buf_fini(&s->options);
     base_free(alloc, s->shard);
     base_free(alloc, s->full);
     base_free(alloc, s->entry);
@@ -263,7 +298,10 @@ static void put_facts(const struct train_shelf *s, struct store_pack_out *out)
     }
     store_facts_set_u64(facts, "format", CHECKPOINT_FORMAT);
     store_facts_set_text(facts, "app", s->job.app->name);
-    store_facts_set_text(facts, "settings", s->job.settings);
+    store_facts_set_text(facts, "shoal", SHOAL_VERSION);
+    store_facts_set_u64(facts, "state_version", s->job.app->state_version);
+    store_facts_set_u64(facts, "driver_size", s->job.app->driver_size);
+    store_facts_set_text(facts, "options", s->options.data);
     store_facts_set_text(facts, "data", s->job.data);
     store_facts_set_u64(facts, "seed", s->job.seed);
     store_facts_set_u64(facts, "staleness", s->job.staleness);

@@ -16,7 +16,7 @@
  * tables newer than the executors would not do: a task that runs again after a resume reads other
  * rows than the first time, so the increments kept would not be those its executor's state goes with.
  *
- * One thread at a time. Tests: tests/unit/train/test_checkpoint.c. */
+ * One thread at a time. Tests: tests/unit/train/test_checkpoint.c, test_checkpoint_load.c. */
 #ifndef TRAIN_CHECKPOINT_H
 #define TRAIN_CHECKPOINT_H
 
@@ -25,6 +25,11 @@
 
 /* The files of a shelf, 0, 1, ...; NULL after the last. */
 const char *train_shelf_file(uint32_t index);
+/* The folder for one job, which has it until env_folder_drop; to `resume` it must have a checkpoint, good or not.
+ * Real env only. */
+SHOAL_MUST_USE shoal_status train_shelf_take(const char *dir, bool resume, int *out_folder,
+                                             shoal_err *err);
+void train_shelf_empty(int folder); /* the job is done */
 
 /* What must be the same for a checkpoint to be resumed. All borrowed. */
 struct train_shelf_job {

@@ -3,8 +3,8 @@
 #include "train/checkpoint_parts.h"
 
 #include "base/err.h"
+#include "shoal/version.h"
 #include "store/facts.h"
-#include "train/options.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +15,7 @@ struct found {
     struct store_pack *pack; /* NULL: absent or damaged */
     struct store_facts *facts;
     uint64_t run, generation, base;
+    const char *made_by; /* which Shoal; NULL: one before format 2, which did not say */
     struct entry *entry; /* as many as there are units; NULL: it is another job's */
 };
 
@@ -30,6 +31,26 @@ static shoal_status damaged(const struct found *f, const char *what, shoal_err *
 {
     return base_err(err, SHOAL_E_FORMAT, "cannot use '%s': its %s does not make sense",
                     store_pack_path(f->pack), what);
+}
+
+static bool is_of_other_shoal(const struct found *f)
+{
+    return f->made_by == NULL || strcmp(f->made_by, SHOAL_VERSION) != 0;
+}
+
+/* Says after an error that it is another version's, and what helps. */
+static shoal_status other_version(const struct found *f, shoal_err *err)
+{
+    if (is_of_other_shoal(f))
+        base_err_hint(err,
+                      "it was made by %s%s, and this is shoal %s: start anew in another folder, or "
+                      "resume with that one",
+                      f->made_by != NULL ? "shoal " : "an earlier shoal",
+                      f->made_by != NULL ? f->made_by : "", SHOAL_VERSION);
+    else
+        base_err_hint(err, "start anew in another folder, or resume with the version of the "
+                           "application that made it");
+    return SHOAL_E_INVAL;
 }
 
 /* The index, if it has as many units as this job. */
@@ -48,12 +69,13 @@ static shoal_status read_index(struct train_shelf *s, struct found *f, bool full
         return base_err_nomem(err, "reading a checkpoint");
     st = store_pack_read(f->pack, index, 0, f->entry, (size_t)index->size, err);
     for (uint32_t i = 0; i < s->units && st == SHOAL_OK; i++) {
-        if (f->entry[i].present > 1 || (full && f->entry[i].present == 0) ||
-            f->entry[i].size > units->size)
+        if (f->entry[i].present > 1 || (full && f->entry[i].present == 0))
             return damaged(f, "index", err);
-        size += f->entry[i].present ? f->entry[i].size : 0;
-        if (size > units->size)
+        if (f->entry[i].present == 0)
+            continue; /* it is in the full one, and may be larger than all that is here */
+        if (f->entry[i].size > units->size - size)
             return damaged(f, "index", err);
+        size += f->entry[i].size;
     }
     return st == SHOAL_OK && size != units->size ? damaged(f, "index", err) : st;
 }
@@ -70,10 +92,13 @@ static shoal_status find_file(struct train_shelf *s, uint32_t index, struct foun
         st = store_facts_load(s->env, f->pack, &f->facts, err);
     if (st == SHOAL_OK)
         st = store_facts_u64(f->facts, "format", &format, err);
-    if (st == SHOAL_OK && format != CHECKPOINT_FORMAT)
-        st = base_err(err, SHOAL_E_FORMAT,
-                      "'%s' is a checkpoint of format %llu; this program reads format %d",
-                      s->path[index], (unsigned long long)format, CHECKPOINT_FORMAT);
+    if (st == SHOAL_OK && store_facts_text(f->facts, "shoal", &f->made_by, NULL) != SHOAL_OK)
+        f->made_by = NULL;
+    if (st == SHOAL_OK && format != CHECKPOINT_FORMAT) {
+        base_err(err, SHOAL_E_INVAL, "cannot resume from '%s': it has format %llu, this reads %d",
+                 s->path[index], (unsigned long long)format, CHECKPOINT_FORMAT);
+        st = other_version(f, err);
+    }
     if (st == SHOAL_OK)
         st = store_facts_u64(f->facts, "run", &f->run, err);
     if (st == SHOAL_OK)
@@ -89,15 +114,16 @@ static shoal_status find_file(struct train_shelf *s, uint32_t index, struct foun
     return st;
 }
 
-/* Opens what is whole; says how many files there are. */
+/* Opens what is whole; says why the last that is not is none. Another version's is not passed over. */
 static shoal_status find_all(struct train_shelf *s, const struct base_log *log,
-                             struct found found[FILES], uint32_t *out_there, shoal_err *err)
+                             struct found found[FILES], shoal_err *out_last, shoal_err *err)
 {
     for (uint32_t i = 0; i < FILES; i++) {
         shoal_err why = SHOAL_ERR_INIT;
         shoal_status st = find_file(s, i, &found[i], &why);
-        *out_there += st != SHOAL_E_NOTFOUND;
-        if (st == SHOAL_E_NOMEM) {
+        if (st != SHOAL_OK && st != SHOAL_E_NOTFOUND)
+            *out_last = why;
+        if (st == SHOAL_E_NOMEM || st == SHOAL_E_INVAL) {
             if (err != NULL)
                 *err = why;
             return st;
@@ -153,25 +179,41 @@ static shoal_status compare_text(const struct found *f, const char *key, const c
     return differs(f, err, key, then, now);
 }
 
-/* By what they mean: a default that is written out, or another order, is no other job. */
-static shoal_status compare_settings(const struct train_shelf *s, const struct found *f,
-                                     shoal_err *err)
+/* A line of options at `a` has the name of the one at `b`. */
+static bool is_same_option(const char *a, const char *b)
 {
-    const struct base_alloc *alloc = env_alloc(s->env);
-    const char *text = NULL, *name = NULL;
-    struct base_buf then, now;
-    shoal_status st = store_facts_text(f->facts, "settings", &text, err);
+    size_t length = strcspn(a, "=");
 
-    if (st != SHOAL_OK)
+    return length > 0 && length == strcspn(b, "=") && memcmp(a, b, length) == 0;
+}
+
+/* All of them, with their values, in the application's order: whatever the user wrote, and whatever the
+ * defaults were then. */
+static shoal_status compare_options(const struct train_shelf *s, const struct found *f,
+                                    shoal_err *err)
+{
+    const char *then = NULL, *now = s->options.data;
+    char name[64], before[120], after[120];
+    shoal_status st = store_facts_text(f->facts, "options", &then, err);
+
+    if (st != SHOAL_OK || strcmp(then, now) == 0)
         return st;
-    base_buf_init(&then, alloc, SIZE_MAX);
-    base_buf_init(&now, alloc, SIZE_MAX);
-    st = train_options_compare(alloc, s->job.app, text, s->job.settings, &name, &then, &now, err);
-    if (st == SHOAL_END)
-        st = differs(f, err, name, then.data, now.data);
-    base_buf_fini(&then);
-    base_buf_fini(&now);
-    return st;
+    for (size_t size; (size = strcspn(now, "\n")) > 0 && strncmp(then, now, size + 1) == 0;) {
+        then += size + 1;
+        now += size + 1;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(*now != '\0' ? now : then, "="),
+             *now != '\0' ? now : then);
+    if (is_same_option(then, now)) {
+        then += strcspn(then, "=") + 1;
+        now += strcspn(now, "=") + 1;
+        snprintf(before, sizeof before, "%.*s", (int)strcspn(then, "\n"), then);
+        snprintf(after, sizeof after, "%.*s", (int)strcspn(now, "\n"), now);
+        return differs(f, err, name, before, after);
+    }
+    base_err(err, SHOAL_E_INVAL, "cannot resume from '%s': '%s' has other options now ('%s')",
+             store_pack_path(f->pack), s->job.app->name, name);
+    return other_version(f, err);
 }
 
 static shoal_status compare_number(const struct found *f, const char *key, uint64_t now,
@@ -186,6 +228,33 @@ static shoal_status compare_number(const struct found *f, const char *key, uint6
     snprintf(before, sizeof before, "%llu", (unsigned long long)then);
     snprintf(after, sizeof after, "%llu", (unsigned long long)now);
     return differs(f, err, key, before, after);
+}
+
+/* What the application keeps, and how. */
+static shoal_status compare_version(const struct train_shelf *s, const struct found *f,
+                                    shoal_err *err)
+{
+    const shoal_app *app = s->job.app;
+    uint64_t version = 0, size = 0;
+    shoal_status st = store_facts_u64(f->facts, "state_version", &version, err);
+
+    if (st == SHOAL_OK)
+        st = store_facts_u64(f->facts, "driver_size", &size, err);
+    if (st != SHOAL_OK)
+        return st;
+    if (version != app->state_version)
+        base_err(err, SHOAL_E_INVAL,
+                 "cannot resume from '%s': '%s' keeps its state as version %u, there it is "
+                 "version %llu",
+                 store_pack_path(f->pack), app->name, app->state_version,
+                 (unsigned long long)version);
+    else if (size != app->driver_size)
+        base_err(err, SHOAL_E_INVAL,
+                 "cannot resume from '%s': '%s' kept %llu bytes, now it keeps %zu",
+                 store_pack_path(f->pack), app->name, (unsigned long long)size, app->driver_size);
+    else
+        return SHOAL_OK;
+    return other_version(f, err);
 }
 
 static shoal_status compare_layout(struct train_shelf *s, const struct found *f, shoal_err *err)
@@ -236,22 +305,27 @@ static shoal_status compare(struct train_shelf *s, const struct found *f, shoal_
     shoal_status st = compare_text(f, "app", s->job.app->name, err);
 
     if (st == SHOAL_OK)
-        st = compare_settings(s, f, err);
+        st = compare_version(s, f, err);
+    if (st == SHOAL_OK)
+        st = compare_options(s, f, err);
     if (st == SHOAL_OK)
         st = compare_number(f, "seed", s->job.seed, err);
     if (st == SHOAL_OK)
         st = compare_number(f, "staleness", s->job.staleness, err);
-    if (st == SHOAL_OK)
-        st = compare_number(f, "executors", s->executors, err);
+    if (st != SHOAL_OK)
+        return st;
+    st = compare_number(f, "executors", s->executors, err); /* plan made these: */
     if (st == SHOAL_OK)
         st = compare_layout(s, f, err);
-    return st == SHOAL_OK ? compare_data(s, f, err) : st;
+    if (st == SHOAL_OK)
+        st = compare_data(s, f, err);
+    return st == SHOAL_E_INVAL && is_of_other_shoal(f) ? other_version(f, err) : st;
 }
 
 /* ---- loading ---- */
 
-static shoal_status load_executor(struct train_shelf *s, uint32_t e, const char *bytes, size_t size,
-                                  shoal_err *err)
+static shoal_status load_executor(struct train_shelf *s, const struct found *f, uint32_t e,
+                                  const char *bytes, size_t size, shoal_err *err)
 {
     size_t planned = 0, now = 0;
     shoal_status st;
@@ -259,18 +333,19 @@ static shoal_status load_executor(struct train_shelf *s, uint32_t e, const char 
     (void)train_box_state_read(s->box, e, &planned);
     st = train_box_put_executor(s->box, e, bytes, size, err);
     (void)train_box_state_read(s->box, e, &now);
-    if (st == SHOAL_OK && now != planned)
-        st = base_err(err, SHOAL_E_INVAL,
-                      "executor %u had a state of %zu bytes in the checkpoint and has %zu now", e,
-                      now, planned);
-    return st;
+    if (st != SHOAL_OK || now == planned)
+        return st;
+    base_err(err, SHOAL_E_INVAL,
+             "cannot resume from '%s': executor %u had a state of %zu bytes, now it has %zu",
+             store_pack_path(f->pack), e, now, planned);
+    return other_version(f, err);
 }
 
-static shoal_status load_unit(struct train_shelf *s, uint32_t unit, const char *bytes, size_t size,
-                              shoal_err *err)
+static shoal_status load_unit(struct train_shelf *s, const struct found *f, uint32_t unit,
+                              const char *bytes, size_t size, shoal_err *err)
 {
     if (unit < s->executors)
-        return load_executor(s, unit, bytes, size, err);
+        return load_executor(s, f, unit, bytes, size, err);
     const struct shard_place *place = &s->shard[unit - s->executors];
     if (size != place->size)
         return base_err(err, SHOAL_E_FORMAT, "a shard of %zu bytes in the checkpoint; it has %llu",
@@ -317,7 +392,7 @@ static shoal_status load_units(struct train_shelf *s, const struct found *full,
             shelf_sum(buf.data, f->entry[i].size) != delta->entry[i].sum)
             st = damaged(f, "unit", err);
         if (st == SHOAL_OK)
-            st = load_unit(s, i, buf.data, f->entry[i].size, err);
+            st = load_unit(s, f, i, buf.data, f->entry[i].size, err);
     }
     base_buf_fini(&buf);
     return st;
@@ -362,15 +437,15 @@ shoal_status train_shelf_load(struct train_shelf *s, const struct base_log *log,
                               struct base_buf *out_driver, shoal_err *err)
 {
     struct found found[FILES] = {0};
-    uint32_t there = 0, slot = 0;
+    uint32_t slot = 0;
     bool with_delta = false;
-    shoal_status st = find_all(s, log, found, &there, err);
+    shoal_err last = SHOAL_ERR_INIT;
+    shoal_status st = find_all(s, log, found, &last, err);
 
     if (st == SHOAL_OK && !choose(found, &slot, &with_delta))
-        st = base_err(err, SHOAL_E_NOTFOUND,
-                      there == 0 ? "there is no checkpoint: no '%s'"
-                                 : "no checkpoint is whole: neither '%s' nor its fellows",
-                      s->path[0]);
+        st = last.code == SHOAL_OK
+                 ? base_err(err, SHOAL_E_NOTFOUND, "there is no checkpoint: no '%s'", s->path[0])
+                 : base_err(err, SHOAL_E_NOTFOUND, "no checkpoint is whole: %s", last.message);
     const struct found *newest = with_delta ? &found[DELTA] : &found[slot];
     if (st == SHOAL_OK)
         st = compare(s, newest, err);

@@ -6,7 +6,7 @@
 
 #include <xxhash.h>
 
-enum { CHECKPOINT_FORMAT = 1, FULLS = 2, FILES = 3, DELTA = 2 };
+enum { CHECKPOINT_FORMAT = 2, FULLS = 2, FILES = 3, DELTA = 2 };
 #define CHECKPOINT_KIND "checkpoint"
 
 /* As it lies in the index. */
@@ -24,8 +24,8 @@ struct train_shelf {
     char *path[FILES];
     struct train_box *box;
     struct train_shelf_job job;
-    struct base_buf layout;
-    struct shard_place *shard; /* (shards of all tables) */
+    struct base_buf layout, options; /* options: all, with their values */
+    struct shard_place *shard;       /* (shards of all tables) */
     uint32_t executors, shards, units;
 
     uint64_t run;

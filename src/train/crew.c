@@ -128,6 +128,8 @@ static void ask_release(struct train_master *m, uint32_t executor)
 
     deal_drop(m, e);
     e->releasing = true;
+    if (e->sent == e->done)
+        stall_begin(m, e);
     m->stats.moves++;
     if (m->crew[e->target]->away != NULL)
         away_send_data(m->crew[e->target], executor); /* while it still runs where it is */
@@ -211,6 +213,7 @@ void crew_ended(struct master_worker *w, const struct train_ended *ended)
     struct master_executor *e = &m->executor[ended->executor];
     struct master_kind *kind = deal_kind(w, ended->fn);
 
+    stall_ended(w, ended);
     e->cost_ns = smooth(e->cost_ns, ended->run_ns);
     kind->cost_ns = smooth(kind->cost_ns, ended->run_ns);
     e->told = ended->number;
@@ -362,6 +365,7 @@ void crew_look(void *ctx)
         w->busy_since_ns = now;
     }
     take_rate(m, now);
+    stall_look(m);
     spread(m, slack_now(m));
     m->dealt = false;
     if (env_timer_start(m->loop, &m->balance, m->opts.balance_ms * 1000000, crew_look, m) !=
@@ -375,7 +379,7 @@ static uint64_t oldest_ns(const struct train_master *m, uint32_t worker)
 
     for (uint32_t i = 0; i < m->executor_count; i++) {
         const struct master_executor *e = &m->executor[i];
-        if (e->worker == worker && e->sent > e->done && e->waiting_ns < oldest)
+        if (e->worker == worker && (e->sent > e->done || e->releasing) && e->waiting_ns < oldest)
             oldest = e->waiting_ns;
     }
     return now - oldest;

@@ -132,7 +132,7 @@ static bool send(struct train_master *m, struct master_executor *e)
         return false;
     deal_enter(m, e, e->sent, e->sent + 1);
     if (e->sent++ == e->done)
-        e->waiting_ns = env_now_ns(m->env);
+        stall_begin(m, e);
     if (order.spec.holds)
         master_hold_enter(m, e, &order.spec);
     return true;

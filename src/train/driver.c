@@ -179,6 +179,18 @@ void shoal_driver_report_held_out(shoal_driver *driver, double value)
     train_trail_held_out(&driver->master->trail, value);
 }
 
+void shoal_driver_iterations(shoal_driver *driver, uint64_t done)
+{
+    driver->master->stats.iterations = done;
+}
+
+void shoal_driver_stopped(shoal_driver *driver, shoal_stop why, double gap)
+{
+    bool known = why > SHOAL_STOP_UNSAID && why <= SHOAL_STOP_SCHEDULE; /* of this version */
+    driver->master->stats.stopped = known ? why : SHOAL_STOP_UNSAID;
+    driver->master->stats.gap = gap;
+}
+
 void shoal_driver_keep(shoal_driver *driver, void *memory, void (*drop)(void *memory))
 {
     if (driver->kept != NULL && driver->drop != NULL)

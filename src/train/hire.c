@@ -18,6 +18,7 @@ static const uint64_t JOIN_NS = 30ull * 1000 * 1000 * 1000;  /* for a child to j
 static const uint64_t LEAVE_NS = 60ull * 1000 * 1000 * 1000; /* for a worker to leave */
 static const uint64_t GATHER_NS = 3ull * 1000 * 1000 * 1000; /* for the first ones to come */
 enum { FAILED_STARTS_MAX = 10 };
+enum { GUEST_QUEUE_MAX = 8 << 20 }; /* bytes for one who does not read them */
 
 static uint32_t number_of(const struct master_worker *w)
 {
@@ -245,10 +246,19 @@ static void welcome(struct master_worker *w)
         begin(m);
 }
 
+/* Words of others are shown on terminals: no line breaks, no escape sequences. */
+static void make_plain(char *text)
+{
+    for (; *text != 0; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
 void hire_turned_away(struct train_master *m, const char *whom, const shoal_err *why)
 {
     m->stats.refused++;
     snprintf(m->refusal, sizeof m->refusal, "%.60s: %.240s", whom, why->message);
+    make_plain(m->refusal);
 }
 
 /* Tells it why. It stays a guest until it goes. */
@@ -263,12 +273,23 @@ static void refuse(struct master_guest *g, shoal_status status, const shoal_err 
     drop_guest(g);
 }
 
+/* Whether a worker like this one can be of use. */
+static shoal_status check_join(const struct master_guest *g, const struct train_join *hello,
+                               shoal_err *err)
+{
+    if (hello->slot != 0 && wire_peer_joins(g->peer))
+        return base_err(err, SHOAL_E_DENIED, "the key to join is not for workers of this machine");
+    if (hello->threads > TRAIN_THREADS_MAX)
+        return base_err(err, SHOAL_E_LIMIT, "a worker with %u threads; at most %d are taken",
+                        hello->threads, TRAIN_THREADS_MAX);
+    return hello->slot != 0 ? SHOAL_OK : train_box_can_carry(g->master->box, WIRE_MESSAGE_MAX, err);
+}
+
 static void join(struct master_guest *g, const struct train_join *hello)
 {
     struct wire_peer *peer = g->peer;
     shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st =
-        hello->slot != 0 ? SHOAL_OK : train_box_can_carry(g->master->box, WIRE_MESSAGE_MAX, &err);
+    shoal_status st = check_join(g, hello, &err);
 
     if (st != SHOAL_OK)
         return refuse(g, st, &err);
@@ -279,10 +300,12 @@ static void join(struct master_guest *g, const struct train_join *hello)
         wire_peer_close(peer);
         return;
     }
+    wire_peer_set_queue_max(peer, w->master->wire.queue_max);
     w->peer = peer;
     w->threads = hello->threads;
     w->pid = hello->pid;
     snprintf(w->host, sizeof w->host, "%.*s", (int)sizeof hello->host - 1, hello->host);
+    make_plain(w->host);
     crew_listen(w);
     env_timer_stop(&w->overdue);
     welcome(w);
@@ -290,14 +313,29 @@ static void join(struct master_guest *g, const struct train_join *hello)
 
 /* ---- onlookers ---- */
 
+/* Who has only the key to join may neither command nor look. */
 static void answer(struct master_guest *g, const void *bytes, size_t size)
 {
     struct base_buf out;
+    shoal_err err = SHOAL_ERR_INIT;
 
     base_buf_init(&out, env_alloc(g->master->env), WIRE_MESSAGE_MAX);
-    train_answer(g->master, bytes, size, &out);
-    if (base_buf_status(&out) != SHOAL_OK ||
-        wire_peer_send(g->peer, TRAIN_ANSWER, out.data, out.size) != SHOAL_OK) {
+    if (wire_peer_joins(g->peer)) {
+        base_err(&err, SHOAL_E_DENIED, "the key to join allows neither commands nor questions");
+        hire_turned_away(g->master, wire_peer_address(g->peer), &err);
+        train_answer_error(&err, &out);
+    } else {
+        train_answer(g->master, bytes, size, &out);
+    }
+    shoal_status st = base_buf_status(&out);
+    if (st == SHOAL_OK)
+        st = wire_peer_send(g->peer, TRAIN_ANSWER, out.data, out.size);
+    if (st == SHOAL_E_LIMIT) {
+        base_err(&err, st, "it does not read its answers: more than %d MiB are queued",
+                 GUEST_QUEUE_MAX >> 20);
+        hire_turned_away(g->master, wire_peer_address(g->peer), &err);
+    }
+    if (st != SHOAL_OK) {
         wire_peer_close(g->peer);
         drop_guest(g);
     }
@@ -328,18 +366,36 @@ static void guest_closed(void *ctx, struct wire_peer *peer, const shoal_err *why
 
 static const struct wire_peer_ops GUEST_OPS = {NULL, guest_message, guest_closed};
 
-static void accepted(void *ctx, struct wire_peer *peer)
+/* NULL: there is no memory for it, and it is closed. */
+static struct master_guest *new_guest(struct train_master *m, struct wire_peer *peer)
 {
-    struct train_master *m = ctx;
     struct master_guest *g = base_calloc(env_alloc(m->env), 1, sizeof *g);
 
     if (g == NULL) {
         wire_peer_close(peer);
-        return;
+        return NULL;
     }
     *g = (struct master_guest){m, peer, m->guests};
     m->guests = g;
     wire_peer_set(peer, &GUEST_OPS, g);
+    wire_peer_set_queue_max(peer, GUEST_QUEUE_MAX);
+    return g;
+}
+
+static void accepted(void *ctx, struct wire_peer *peer)
+{
+    (void)new_guest(ctx, peer);
+}
+
+/* It is a guest again, and none of its epochs is current any more. */
+void hire_dismiss(struct master_worker *w, shoal_status status, const shoal_err *why)
+{
+    struct master_guest *g = new_guest(w->master, w->peer);
+
+    w->peer = NULL;
+    if (g != NULL)
+        refuse(g, status, why);
+    hire_lose(w);
 }
 
 static void refused(void *ctx, const char *address, const shoal_err *why)
@@ -372,6 +428,7 @@ static shoal_status start_child(struct train_master *m, shoal_err *err)
     argv[count] = NULL;
     struct env_spawn spawn = {argv, m->segment.handle, key, sizeof key - 1};
     shoal_status st = env_child_start(m->loop, &spawn, child_exited, w, &w->child, err);
+    wire_wipe(key, sizeof key);
     if (st != SHOAL_OK) {
         w->state = CREW_FREE;
         return st;
@@ -534,6 +591,7 @@ shoal_status hire_start(struct train_master *m, shoal_err *err)
 {
     shoal_status st = wire_server_new(m->loop, m->opts.address, &m->key, &m->wire, accepted,
                                       refused, m, &m->server, err);
+    m->looked_ns = env_now_ns(m->env);
     if (st == SHOAL_OK && m->opts.balance_ms > 0)
         st = env_timer_start(m->loop, &m->balance, m->opts.balance_ms * 1000000, crew_look, m);
     if (st == SHOAL_OK && m->opts.inside > 0)

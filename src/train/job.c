@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "train/model.h"
 #include "train/protocol.h"
-#include "train/worker.h"
+#include "train/joiner.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -104,9 +104,11 @@ static shoal_status list(shoal_env *env, const struct job *job, const struct wir
                     o->path);
     st = base_buf_status(&out);
     if (st == SHOAL_OK)
-        st = env_write_whole(env, o->listing, out.data, out.size, err);
+        st = env_write_run_file(env, o->listing, out.data, out.size, err);
     else
         base_err_nomem(err, "listing the job");
+    wire_wipe(text, sizeof text);
+    wire_wipe(out.data, out.size);
     base_buf_fini(&out);
     return st;
 }
@@ -156,6 +158,7 @@ shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
                                        .key = &key,
                                        .wire = &wire,
                                        .patience_ms = opts->patience_ms,
+                                       .stall_ms = opts->stall_ms,
                                        .segment_size = opts->memory_max,
                                        .balance_ms = 100,
                                        .checkpoint = opts->checkpoint,
@@ -179,6 +182,7 @@ shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
     if (st == SHOAL_OK && opts->page != NULL)
         make_page(&job);
     train_master_free(job.master);
+    wire_key_wipe(&key);
     env_loop_free(job.loop);
     if (st == SHOAL_OK)
         *out = result;
@@ -190,9 +194,8 @@ shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
 struct worker_process {
     struct env_loop *loop;
     const struct train_work_opts *opts;
-    struct train_worker *worker;
+    struct train_joiner *joiner;
     struct env_timer tick;
-    bool set_up;
     shoal_status status;
     shoal_err err;
 };
@@ -201,8 +204,14 @@ static const shoal_app *find(void *ctx, const char *name)
 {
     struct worker_process *p = ctx;
 
-    p->set_up = true;
     return p->opts->find(p->opts->ctx, name);
+}
+
+static void worker_cut(void *ctx, const shoal_err *why)
+{
+    struct worker_process *p = ctx;
+
+    p->opts->cut(p->opts->ctx, why);
 }
 
 static void worker_ended(void *ctx, shoal_status status, const shoal_err *err)
@@ -218,15 +227,9 @@ static void look_for_stop(void *ctx)
 {
     struct worker_process *p = ctx;
 
-    if (!p->opts->stop(p->opts->ctx)) {
-        if (env_timer_start(p->loop, &p->tick, STOP_NS, look_for_stop, p) != SHOAL_OK)
-            train_worker_leave(p->worker);
-    } else if (p->set_up) {
-        train_worker_leave(p->worker);
-    } else {
-        p->status = base_err(&p->err, SHOAL_E_CANCELLED, "stopped before it had joined");
-        env_loop_stop(p->loop);
-    }
+    if (p->opts->stop(p->opts->ctx) ||
+        env_timer_start(p->loop, &p->tick, STOP_NS, look_for_stop, p) != SHOAL_OK)
+        train_joiner_leave(p->joiner);
 }
 
 /* A driver on this machine is patiently waited for: when it ends its connection does, too, and when it is
@@ -246,21 +249,23 @@ shoal_status train_work_run(shoal_env *env, const struct train_work_opts *opts, 
 {
     struct worker_process p = {.opts = opts};
     struct wire_opts wire = wire_to(opts);
-    struct train_worker_opts worker_opts = {.address = opts->address,
-                                            .key = &opts->key,
-                                            .wire = &wire,
-                                            .threads = opts->threads,
-                                            .slot = opts->slot,
-                                            .pid = opts->pid,
-                                            .host = opts->host,
-                                            .segment = opts->segment,
-                                            .find = find,
-                                            .ended = worker_ended,
-                                            .ctx = &p};
+    struct train_joiner_opts joiner_opts = {.worker = {.address = opts->address,
+                                                       .key = &opts->key,
+                                                       .wire = &wire,
+                                                       .threads = opts->threads,
+                                                       .slot = opts->slot,
+                                                       .pid = opts->pid,
+                                                       .host = opts->host,
+                                                       .segment = opts->segment,
+                                                       .find = find,
+                                                       .ended = worker_ended,
+                                                       .ctx = &p},
+                                            .retry_ms = opts->retry_ms,
+                                            .cut = opts->cut != NULL ? worker_cut : NULL};
     shoal_status st = env_loop_new(env, NULL, &p.loop, err);
 
     if (st == SHOAL_OK)
-        st = train_worker_new(p.loop, &worker_opts, &p.worker, err);
+        st = train_joiner_new(p.loop, &joiner_opts, &p.joiner, err);
     if (st == SHOAL_OK && opts->stop != NULL)
         st = env_timer_start(p.loop, &p.tick, STOP_NS, look_for_stop, &p);
     if (st == SHOAL_OK)
@@ -271,128 +276,7 @@ shoal_status train_work_run(shoal_env *env, const struct train_work_opts *opts, 
             *err = p.err;
     }
     env_timer_stop(&p.tick);
-    train_worker_free(p.worker);
+    train_joiner_free(p.joiner);
     env_loop_free(p.loop);
-    return st;
-}
-
-/* ---- onlookers ---- */
-
-/* The rest of the line that begins with `word`, cut to fit. False: there is none. */
-static bool line_of(const char *text, const char *word, char *out, size_t size)
-{
-    size_t length = strlen(word);
-
-    while (text != NULL && *text != 0) {
-        if (strncmp(text, word, length) == 0 && text[length] == ' ') {
-            const char *value = text + length + 1;
-            snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value);
-            return true;
-        }
-        text = strchr(text, '\n');
-        text = text != NULL ? text + 1 : NULL;
-    }
-    return false;
-}
-
-shoal_status train_listing_load(shoal_env *env, const char *path, struct train_listing *out,
-                                shoal_err *err)
-{
-    struct train_listing listing = {.pid = 0};
-    char key[2 * WIRE_KEY_SIZE + 1] = "", pid[32] = "";
-    struct base_buf text;
-    shoal_status st;
-    long long number;
-
-    base_buf_init(&text, env_alloc(env), 1 << 16);
-    st = env_read_whole(env, path, &text, err);
-    if (st != SHOAL_OK)
-        goto out;
-    if (!line_of(text.data, "name", listing.name, sizeof listing.name) ||
-        !line_of(text.data, "app", listing.app, sizeof listing.app) ||
-        !line_of(text.data, "address", listing.address, sizeof listing.address) ||
-        !line_of(text.data, "key", key, sizeof key) ||
-        !line_of(text.data, "pid", pid, sizeof pid) ||
-        !line_of(text.data, "data", listing.data, sizeof listing.data) ||
-        sscanf(pid, "%lld", &number) != 1 ||
-        wire_key_parse(key, strlen(key), &listing.key, NULL) != SHOAL_OK) {
-        st = base_err(err, SHOAL_E_FORMAT, "'%s' does not tell of a job", path);
-        goto out;
-    }
-    listing.pid = number;
-    *out = listing;
-out:
-    base_buf_fini(&text);
-    return st;
-}
-
-struct question {
-    struct env_loop *loop;
-    struct wire_peer *peer;
-    const char *line;
-    struct base_buf *out;
-    struct env_timer deadline;
-    bool answered;
-    shoal_err err;
-};
-
-static void question_ready(void *ctx, struct wire_peer *peer)
-{
-    struct question *q = ctx;
-
-    if (wire_peer_send(peer, TRAIN_ASK, q->line, strlen(q->line)) != SHOAL_OK)
-        env_loop_stop(q->loop);
-}
-
-static void question_message(void *ctx, struct wire_peer *peer, uint16_t kind, const void *bytes,
-                             size_t size)
-{
-    struct question *q = ctx;
-
-    (void)peer;
-    if (kind == TRAIN_ANSWER && !q->answered) {
-        base_buf_append(q->out, bytes, size);
-        q->answered = true;
-    }
-    env_loop_stop(q->loop);
-}
-
-static void question_closed(void *ctx, struct wire_peer *peer, const shoal_err *why)
-{
-    struct question *q = ctx;
-
-    (void)peer;
-    q->peer = NULL;
-    q->err = *why;
-    env_loop_stop(q->loop);
-}
-
-static void question_late(void *ctx)
-{
-    struct question *q = ctx;
-
-    env_loop_stop(q->loop);
-}
-
-shoal_status train_listing_ask(shoal_env *env, const struct train_listing *job, const char *line,
-                               uint64_t timeout_ms, struct base_buf *out, shoal_err *err)
-{
-    static const struct wire_peer_ops OPS = {question_ready, question_message, question_closed};
-    struct wire_opts wire = WIRE_OPTS_INIT;
-    struct question q = {.line = line, .out = out};
-    shoal_status st = env_loop_new(env, NULL, &q.loop, err);
-
-    if (st == SHOAL_OK)
-        st = env_timer_start(q.loop, &q.deadline, timeout_ms * 1000000, question_late, &q);
-    if (st == SHOAL_OK)
-        st = wire_peer_connect(q.loop, job->address, &job->key, &wire, &OPS, &q, &q.peer, err);
-    if (st == SHOAL_OK)
-        st = env_loop_run(q.loop, err);
-    if (st == SHOAL_OK && !q.answered)
-        st = base_err(err, SHOAL_E_IO, "job '%s' (process %lld) does not answer%s%s", job->name,
-                      (long long)job->pid, q.err.message[0] != 0 ? ": " : "", q.err.message);
-    env_timer_stop(&q.deadline);
-    wire_peer_close(q.peer);
-    env_loop_free(q.loop);
     return st;
 }

@@ -16,6 +16,7 @@ struct train_job_opts {
     uint32_t inside; /* threads of a worker in this very process; 0: none */
     uint64_t seed;
     uint32_t patience_ms;       /* see train_master_opts */
+    uint64_t stall_ms;          /* likewise */
     const char *address;        /* "127.0.0.1:0" */
     const char *const *program; /* what workers run; NULL: this program */
     const char *model;          /* file for the model; NULL: none */
@@ -31,10 +32,10 @@ struct train_job_opts {
     bool (*tick)(void *ctx, const struct train_master *master);
     void *ctx;
 };
-#define TRAIN_JOB_OPTS_INIT                                                              \
-    {                                                                                    \
-        .settings = "", .workers = 1, .threads = 1, .seed = 1, .address = "127.0.0.1:0", \
-        .memory_max = (size_t)1 << 38, .tick_ms = 100, .patience_ms = 120000             \
+#define TRAIN_JOB_OPTS_INIT                                                                      \
+    {                                                                                            \
+        .settings = "", .workers = 1, .threads = 1, .seed = 1, .address = "127.0.0.1:0",         \
+        .memory_max = (size_t)1 << 38, .tick_ms = 100, .patience_ms = 120000, .stall_ms = 300000 \
     }
 
 struct train_job_result {
@@ -64,23 +65,11 @@ struct train_work_opts {
     /* Asked often while it runs, may be NULL. True: asks the driver to be drained, and ends when
      * that is done; at once with SHOAL_E_CANCELLED while it has not been set up. */
     bool (*stop)(void *ctx);
+    uint64_t retry_ms; /* see joiner.h */
+    void (*cut)(void *ctx, const shoal_err *why);
     void *ctx;
 };
 SHOAL_MUST_USE shoal_status train_work_run(shoal_env *env, const struct train_work_opts *opts,
                                            shoal_err *err);
-
-/* A running job as its listing tells. It holds the job's key: the folder must be its user's alone, which
- * is up to the caller, as is removing it. */
-struct train_listing {
-    char name[64], app[64], address[128], data[256];
-    int64_t pid;
-    struct wire_key key;
-};
-SHOAL_MUST_USE shoal_status train_listing_load(shoal_env *env, const char *path,
-                                               struct train_listing *out, shoal_err *err);
-/* Asks a running job (see answer.h) and appends its JSON answer. Gives up after timeout_ms. */
-SHOAL_MUST_USE shoal_status train_listing_ask(shoal_env *env, const struct train_listing *job,
-                                              const char *line, uint64_t timeout_ms,
-                                              struct base_buf *out, shoal_err *err);
 
 #endif

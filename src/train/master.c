@@ -217,7 +217,8 @@ static bool hear(struct train_master *m, struct master_executor *e, const struct
     if (e->worker != TRAIN_NOBODY)
         deal_leave(m, e, e->done, c->number);
     e->done = c->number;
-    e->waiting_ns = env_now_ns(m->env);
+    if (e->worker != TRAIN_NOBODY)
+        stall_begin(m, e);
     if (master_task(e, e->done)->holds)
         hold_leave(m, master_task(e, e->done));
     m->stats.tasks++;
@@ -358,6 +359,7 @@ static void copy_opts(struct train_master *m, const struct train_master_opts *op
     m->wanted = opts->workers;
     m->stats.value = NAN;
     m->stats.held_out = NAN;
+    m->stats.gap = NAN;
     m->stats.progress = NAN;
     m->path = base_strdup(env_alloc(m->env), opts->path);
     m->settings = base_strdup(env_alloc(m->env), opts->settings);
@@ -377,7 +379,7 @@ static shoal_status plan(struct train_master *m, shoal_err *err)
         return base_err_nomem(err, "starting a job");
     st = train_options_new(alloc, app, m->settings, &m->driver.options, err);
     if (st == SHOAL_OK)
-        st = env_shared_new(m->env, m->opts.segment_size, &m->segment, err);
+        st = train_box_segment(m->env, m->opts.segment_size, &m->segment, err);
     if (st == SHOAL_OK)
         st = train_box_new(m->env, &m->segment, &box_opts, &m->box, err);
     if (st == SHOAL_OK)
@@ -443,6 +445,7 @@ void train_master_free(struct train_master *m)
     env_timer_stop(&m->settle);
     env_timer_stop(&m->again);
     hire_free(m);
+    wire_key_wipe(&m->key);
     saver_free(m->saver);
     for (uint32_t i = 0; m->executor != NULL && i < m->executor_count; i++)
         base_free(alloc, m->executor[i].queue);

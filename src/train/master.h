@@ -9,11 +9,11 @@
 
 #include "base/log.h"
 #include "train/box.h"
-#include "train/history.h"
 #include "train/trail.h"
 #include "wire/peer.h"
 
-enum { TRAIN_STALE_MAX = 16 }; /* buckets of the staleness histogram; the last takes the rest */
+enum { TRAIN_THREADS_MAX = 4096 }; /* of a worker */
+enum { TRAIN_STALE_MAX = 16 };     /* buckets of the staleness histogram; the last takes the rest */
 
 struct train_master;
 
@@ -43,6 +43,9 @@ struct train_master_opts {
     /* Of workers elsewhere with a driver that counts, writes or was stopped, and is silent
      * meanwhile; 0: what they have themselves. */
     uint32_t patience_ms;
+    /* A joined worker that has work for so long and ends none of it is let go; longer where tasks
+     * take long, see stall.c. Looked at every balance_ms; 0: never. */
+    uint64_t stall_ms;
     size_t segment_size; /* address space for the box */
     uint64_t balance_ms; /* looks at the spread of work so often; 0: never */
     struct train_checkpoint_opts checkpoint;
@@ -61,8 +64,8 @@ void train_master_free(struct train_master *master); /* ends its children; NULL 
 SHOAL_MUST_USE shoal_status train_master_scale(struct train_master *master, uint32_t workers,
                                                shoal_err *err);
 /* Takes a worker's executors away and lets it go. Asked again while it is leaving, it is ended at once:
- * what it has begun is run again elsewhere. That is the cure for one that hangs (see `oldest_ns`),
- * which nobody but a person can tell from one with a long task. */
+ * what it has begun is run again elsewhere. That is the cure for one of this machine that hangs (see
+ * `oldest_ns`); those that joined are let go by themselves (`stall_ms`). */
 SHOAL_MUST_USE shoal_status train_master_drain(struct train_master *master, uint32_t worker,
                                                shoal_err *err);
 /* Ends the job as soon as the tasks that have begun are done and, where checkpoints are taken, the
@@ -81,13 +84,17 @@ struct train_box *train_master_box(struct train_master *master);
 struct train_stats {
     double value, progress; /* as reported by the application; NAN: not known */
     double held_out;        /* the same of data that is not trained on */
+    shoal_stop stopped;
+    double gap; /* as shoal_driver_stopped has it; NAN: not known */
     uint64_t units, clocks;
+    uint64_t iterations; /* as reported by the application; 0: none was */
     uint64_t tasks, tasks_redone;
     uint64_t tasks_far; /* of them, on other machines */
     /* Bytes of messages from and to other machines: commits and rows. */
     uint64_t commit_bytes, row_bytes;
     uint64_t moves, max_pause_ns;
     uint32_t workers, workers_lost, executors;
+    uint32_t workers_stalled; /* of the lost ones: let go since they ended nothing */
     uint64_t run_ns, wait_ns; /* of tasks, and of threads before them, all together */
     uint64_t stale[TRAIN_STALE_MAX];
     uint64_t refused;      /* strangers at the door */
@@ -98,6 +105,7 @@ struct train_stats {
     uint64_t up_ns;        /* since the master was made */
     double units_per_s;    /* lately */
     uint64_t units_before; /* of them, those of the run that this one goes on from */
+    bool resumed;
     uint64_t checkpoints, checkpoints_failed;
     uint64_t checkpoint_bytes;   /* of the last one */
     uint64_t checkpoint_up_ns;   /* of it, up_ns when it was there */

@@ -1,6 +1,7 @@
 /* master_parts.h - what the files of the master share: master.c (tasks), deal.c (which goes to whom),
  * crew.c (executors between workers), hire.c (workers that come and go), away.c (workers on other
- * machines), driver.c (the application's hand), saver.c and saved.c (checkpoints). */
+ * machines), stall.c (those that end nothing), driver.c (the application's hand), saver.c and saved.c
+ * (checkpoints). */
 #ifndef TRAIN_MASTER_PARTS_H
 #define TRAIN_MASTER_PARTS_H
 
@@ -34,10 +35,12 @@ struct master_executor {
     uint64_t ended;                /* clocks it has ended */
     struct train_task_spec *queue; /* tasks done + 1 .. dispatched, at number % capacity */
     size_t capacity;
-    double cost_ns;         /* of a task, smoothed; 0: not known */
-    uint64_t waiting_ns;    /* since when its worker has had the first task that is out */
-    uint64_t released_ns;   /* or since when it has had something to do, if later */
-    uint64_t released_done; /* `done` when it was released */
+    double cost_ns;          /* of a task, smoothed; 0: not known */
+    uint64_t waiting_ns;     /* since when its worker has had the first task that is out, or was
+                             * asked to let it go; see stall.c */
+    uint32_t waiting_rounds; /* tasks that each of its threads had then */
+    uint64_t released_ns;    /* or since when it has had something to do, if later */
+    uint64_t released_done;  /* `done` when it was released */
     struct master_executor *prev, *next; /* when listed */
 };
 
@@ -142,6 +145,9 @@ struct train_master {
     struct train_history history;
     struct train_trail trail;
     uint64_t made_ns, rate_ns, rate_units; /* units at rate_ns */
+    uint64_t longest_ns[KINDS];            /* tasks by fn, see stall.c */
+    uint64_t looked_ns;                    /* when crew_look last ran */
+    uint32_t stalled_row;                  /* workers let go since a task ended */
 };
 
 /* master.c and driver.c. Anything after the first failure is not told. */
@@ -190,6 +196,8 @@ void hire_stop(struct train_master *m); /* tells all to go */
 void hire_free(struct train_master *m);
 bool hire_empty(const struct train_master *m);
 void hire_lose(struct master_worker *w); /* it is of no more use: kills what is left of it */
+/* Lets a worker from elsewhere go and tells it why: its executors go to others. */
+void hire_dismiss(struct master_worker *w, shoal_status status, const shoal_err *why);
 /* For whoever watches the job. */
 void hire_turned_away(struct train_master *m, const char *whom, const shoal_err *why);
 /* A leaving worker that has nothing left may go. */
@@ -215,6 +223,13 @@ void crew_move(struct train_master *m, uint32_t executor, uint32_t worker);
 void crew_let_go(struct train_master *m, uint32_t executor);
 uint32_t crew_count_up(const struct train_master *m);
 void crew_look(void *ctx); /* at the spread of work; starts its timer again */
+
+/* stall.c */
+void stall_look(struct train_master *m); /* lets those go that end nothing */
+/* A task has ended there; before it is heard of. */
+void stall_ended(struct master_worker *w, const struct train_ended *ended);
+/* The executor's worker owes an answer from now on. */
+void stall_begin(struct train_master *m, struct master_executor *e);
 
 /* away.c: workers with a box of their own. Failures lose the worker. */
 SHOAL_MUST_USE shoal_status away_new(struct master_worker *w);

@@ -2,6 +2,7 @@
 #include "train/model.h"
 
 #include "base/err.h"
+#include "shoal/version.h"
 #include "store/facts.h"
 #include "store/pack.h"
 #include "train/options.h"
@@ -40,6 +41,7 @@ shoal_status train_model_create(shoal_env *env, const char *path, const char *ap
     }
     store_facts_set_text(model->facts, "app", app);
     store_facts_set_text(model->facts, "settings", settings);
+    store_facts_set_text(model->facts, "shoal", SHOAL_VERSION);
     store_facts_save(model->facts, model->out); /* a failure is told at commit */
     *out_model = model;
     return SHOAL_OK;
@@ -205,6 +207,20 @@ void shoal_score_metric(shoal_score *score, const char *name, double value)
     score->opts->metric(score->opts->ctx, name, value);
 }
 
+/* A model that the application cannot read may be another version's. */
+static void say_version(const shoal_model *model, shoal_err *err)
+{
+    const char *made_by = NULL;
+
+    if (store_facts_text(model->facts, "shoal", &made_by, NULL) != SHOAL_OK)
+        base_err_hint(err,
+                      "an earlier shoal made it, this is shoal %s: use that one, or train again",
+                      SHOAL_VERSION);
+    else if (strcmp(made_by, SHOAL_VERSION) != 0)
+        base_err_hint(err, "shoal %s made it, this is shoal %s: use that one, or train again",
+                      made_by, SHOAL_VERSION);
+}
+
 shoal_status train_score(shoal_env *env, const shoal_app *app, const shoal_model *model,
                          const struct train_score_opts *opts, shoal_err *err)
 {
@@ -216,6 +232,8 @@ shoal_status train_score(shoal_env *env, const shoal_app *app, const shoal_model
     st = train_options_new(env_alloc(env), app, model->settings, &score.options, err);
     if (st == SHOAL_OK)
         st = app->score(&score, err);
+    if (st == SHOAL_E_FORMAT && err != NULL && err->hint[0] == '\0' && err->where[0] == '\0')
+        say_version(model, err); /* else a line of the data is at fault */
     train_options_free(env_alloc(env), score.options);
     return st;
 }

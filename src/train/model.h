@@ -26,7 +26,7 @@ struct train_score_opts {
     void (*metric)(void *ctx, const char *name, double value);
     void *ctx;
 };
-/* `app` is the one that shoal_model_app names: a word for cli_app_find. */
+/* `app` is the one that shoal_model_app names: a word for app_open. */
 SHOAL_MUST_USE shoal_status train_score(shoal_env *env, const shoal_app *app,
                                         const shoal_model *model,
                                         const struct train_score_opts *opts, shoal_err *err);

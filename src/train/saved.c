@@ -1,7 +1,7 @@
 /* saved.c - see saved.h. A head, the application's state, a book per executor, then the tasks that
  * are queued, executor by executor, all as they lie in memory. Tests:
  * tests/unit/train/test_checkpoint.c. */
-#include "train/saved.h"
+#include "train/saver.h"
 
 #include "base/err.h"
 #include "train/master_parts.h"
@@ -14,7 +14,7 @@ struct saved_head {
     uint64_t app_size, task_size, closed;
     double value, progress;
     uint64_t units, tasks, tasks_redone, tasks_far, moves, max_pause_ns;
-    uint64_t run_ns, wait_ns, workers_lost, refused;
+    uint64_t run_ns, wait_ns, workers_lost, workers_stalled, refused;
     uint64_t stale[TRAIN_STALE_MAX];
     struct train_history history;
 };
@@ -42,6 +42,7 @@ void saved_pack(const struct train_master *m, struct base_buf *out)
                               .run_ns = st->run_ns,
                               .wait_ns = st->wait_ns,
                               .workers_lost = st->workers_lost,
+                              .workers_stalled = st->workers_stalled,
                               .refused = st->refused,
                               .history = m->history};
 
@@ -132,6 +133,7 @@ static void unpack_stats(struct train_stats *st, const struct saved_head *head)
     st->run_ns = head->run_ns;
     st->wait_ns = head->wait_ns;
     st->workers_lost = (uint32_t)head->workers_lost;
+    st->workers_stalled = (uint32_t)head->workers_stalled;
     st->refused = head->refused;
     memcpy(st->stale, head->stale, sizeof st->stale);
 }

@@ -4,7 +4,6 @@
 #include "base/err.h"
 #include "train/checkpoint.h"
 #include "train/master_parts.h"
-#include "train/saved.h"
 #include <string.h>
 
 static const uint64_t RETRY_NS = 200 * 1000;                /* of what is locked */
@@ -311,6 +310,7 @@ static shoal_status resume(struct train_saver *s, shoal_err *err)
     if (st == SHOAL_OK)
         train_box_resume(s->m->box, s->m->closed);
     s->m->rate_units = s->m->stats.units_before = s->m->stats.units;
+    s->m->stats.resumed = st == SHOAL_OK;
     s->m->rate_ns = env_now_ns(s->m->env);
     base_buf_fini(&driver);
     s->saved = st == SHOAL_OK;

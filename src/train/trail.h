@@ -1,14 +1,26 @@
-/* trail.h - how a job went, with times: values that were reported, and how many workers there were.
+/* trail.h - how a job went: a few values of the objective for onlookers (history), and with times (trail)
+ * values that were reported and how many workers there were.
  *
- * Bounded. Values are thinned as in history.h, but the last one is always there; of crews only changes
+ * Bounded. Values are thinned: when there is no room left, every other one goes, and from then on only every
+ * other report is kept, but the last one is always there; of crews only changes
  * are kept, and when there is no room left, the last one moves along. Times are the env's. Plain data,
- * any one thread. Tests: tests/unit/train/test_trail.c. */
+ * any one thread. Tests: tests/unit/train/test_trail.c, test_history.c. */
 #ifndef TRAIN_TRAIL_H
 #define TRAIN_TRAIL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { TRAIN_HISTORY_MAX = 64 };
+
+struct train_history {
+    double value[TRAIN_HISTORY_MAX];
+    uint32_t count;
+    uint64_t every, seen; /* one report of `every` is kept; zeroed: each */
+};
+
+void train_history_add(struct train_history *history, double value);
 
 enum { TRAIN_TRAIL_MAX = 1000, TRAIN_TRAIL_CREWS = 200 };
 

@@ -57,7 +57,7 @@ static shoal_status open_box(struct train_worker *w, const struct train_setup *s
     if (w->away) {
         if (setup->patience_ms > 0)
             wire_peer_set_patience(w->peer, setup->patience_ms);
-        st = env_shared_new(w->env, setup->segment_size, &w->segment, err);
+        st = train_box_segment(w->env, setup->segment_size, &w->segment, err);
         return st != SHOAL_OK
                    ? st
                    : train_box_new_from_layout(w->env, &w->segment, setup->worker, layout,
@@ -298,6 +298,8 @@ static void closed(void *ctx, struct wire_peer *peer, const shoal_err *why)
 
     (void)peer;
     w->peer = NULL;
+    w->cut =
+        !w->over && w->given_up.code == SHOAL_OK && (why->code == SHOAL_E_IO || why->code >= 0);
     if (w->given_up.code != SHOAL_OK)
         why = &w->given_up;
     worker_end(w, why->code != SHOAL_OK ? why->code : SHOAL_E_IO, why);
@@ -333,6 +335,11 @@ shoal_status train_worker_new(struct env_loop *loop, const struct train_worker_o
 void train_worker_leave(struct train_worker *w)
 {
     worker_tell(w, TRAIN_LEAVE, NULL, 0);
+}
+
+bool train_worker_was_cut(const struct train_worker *w)
+{
+    return w->cut;
 }
 
 void train_worker_free(struct train_worker *w)

@@ -34,6 +34,8 @@ SHOAL_MUST_USE shoal_status train_worker_new(struct env_loop *loop,
                                              const struct train_worker_opts *opts,
                                              struct train_worker **out_worker, shoal_err *err);
 void train_worker_leave(struct train_worker *worker); /* asks the driver to be drained */
-void train_worker_free(struct train_worker *worker);  /* NULL is allowed */
+/* It has ended since its line was, and not for what anyone said. */
+bool train_worker_was_cut(const struct train_worker *worker);
+void train_worker_free(struct train_worker *worker); /* NULL is allowed */
 
 #endif

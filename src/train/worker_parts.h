@@ -21,6 +21,7 @@ struct seat {
     bool moved;          /* adopted, and has not been ready since */
     uint32_t committing; /* elsewhere: commits that the driver has not accepted */
     bool locked;         /* found a shard locked; waits for the retry timer */
+    uint64_t locked_ns;  /* and since when its first task does; 0: it does not */
     struct visit *visit; /* when busy */
     uint32_t epoch;
     uint32_t next; /* in the ready list */
@@ -78,7 +79,7 @@ struct train_worker {
     uint64_t pause_ns;
     bool away;       /* has a box of its own */
     uint32_t tables; /* that change by increments, a bit each */
-    bool over;
+    bool over, cut;
     shoal_err given_up; /* why; the driver will close the line */
 };
 

@@ -14,7 +14,8 @@
  * of lower clocks go first. When there are none, the worker waits, as long as its threads have had
  * nothing to do, for whatever reason, for less than one part in PATIENCE of the time that they
  * worked: this keeps workers together, and nearly all reads as fresh as in a bulk synchronous job. A
- * task that finds a shard locked is tried again after a pause that doubles. The driver is told how long threads had
+ * task that finds a shard locked is tried again after a pause that doubles, for up to LOCKED_NS; then
+ * the driver is told what it waited for. The driver is told how long threads had
  * nothing to do (`wait_ns` of a task); one that has a visit and waits for a processor has.
  *
  * Tests: tests/unit/train/test_master*.c, test_slow_worker.c. */
@@ -34,7 +35,12 @@ static const uint64_t VISIT_SHORT_NS = 200 * 1000; /* while some thread has noth
 enum { PATIENCE = 40 }; /* one part in so many of the time worked may be waited for others */
 static const uint64_t PATIENCE_STEP_NS = 50 * 1000;       /* between looks at the others */
 static const uint64_t PATIENCE_MAX_NS = 20 * 1000 * 1000; /* that may be saved up */
-static const uint64_t PAUSE_MAX_NS = 2000 * 1000;         /* after many in a row */
+static const uint64_t PAUSE_MAX_NS = 2000 * 1000;         /* after many in a row, */
+static const uint64_t PAUSE_LONG_NS = 100 * 1000 * 1000;  /* and after many seconds */
+enum { PAUSE_PART = 50 };                                 /* of the time waited */
+/* How long a task waits for a locked shard. Another task may hold it while it runs, or its worker may be
+ * stopped in the middle of a fold. A worker waits as long for a driver on its own machine. */
+static const uint64_t LOCKED_NS = 3600ull * 1000 * 1000 * 1000;
 
 /* ---- a pool thread ---- */
 
@@ -183,6 +189,7 @@ void worker_release(struct train_worker *w, uint32_t executor)
     struct train_unit unit = {executor, seat->epoch};
 
     seat->here = seat->releasing = seat->locked = false;
+    seat->locked_ns = 0;
     seat->committing = seat->queued = 0;
     worker_tell(w, TRAIN_RELEASED, &unit, sizeof unit);
 }
@@ -235,6 +242,40 @@ static void tell_ended(struct train_worker *w, struct visit *v)
     v->ended_count = 0;
 }
 
+static void say_locked(const struct train_worker *w, const struct train_task_spec *spec,
+                       shoal_err *err)
+{
+    uint32_t table, shard, holder = train_box_locked(w->box, spec, &table, &shard);
+    double waited_s = (double)LOCKED_NS / 1e9;
+
+    if (holder == TRAIN_UNLOCKED)
+        base_err(err, SHOAL_E_INTERNAL,
+                 "a task of executor %u waited for tables to be fresh for more than %g s",
+                 spec->executor, waited_s);
+    else
+        base_err(
+            err, SHOAL_E_INTERNAL,
+            "a task of executor %u waited for shard %u of table '%s' for more than %g s; worker "
+            "%u has it locked",
+            spec->executor, shard, train_box_table_info(w->box, table).name, waited_s, holder);
+}
+
+/* How long the executor's first task has waited; when that is too long, the worker gives up. */
+static uint64_t waited_for_shard(struct train_worker *w, const struct train_task_spec *spec)
+{
+    struct seat *seat = &w->seat[spec->executor];
+    uint64_t now = env_now_ns(w->env);
+    shoal_err err;
+
+    if (seat->locked_ns == 0)
+        seat->locked_ns = now;
+    if (now - seat->locked_ns > LOCKED_NS && w->given_up.code == SHOAL_OK) {
+        say_locked(w, spec, &err);
+        worker_give_up(w, SHOAL_E_INTERNAL, &err);
+    }
+    return now - seat->locked_ns;
+}
+
 /* A task has come back from its visit. Its seat's queue still holds it as the first one. */
 static void take_back(struct train_worker *w, struct visit *v, struct item *item)
 {
@@ -252,6 +293,7 @@ static void take_back(struct train_worker *w, struct visit *v, struct item *item
         seat->locked = true;
         return;
     }
+    seat->locked_ns = 0;
     shoal_assert(seat->queued > 0 && seat->queue[0].number == item->spec.number);
     seat->queued--;
     memmove(&seat->queue[0], &seat->queue[1], seat->queued * sizeof seat->queue[0]);
@@ -270,12 +312,16 @@ static void take_back(struct train_worker *w, struct visit *v, struct item *item
 }
 
 /* Waits a little longer each time in a row. */
-static void wait_for_shards(struct train_worker *w)
+static void wait_for_shards(struct train_worker *w, uint64_t waited_ns)
 {
+    uint64_t part = waited_ns / PAUSE_PART;
+    uint64_t most = part < PAUSE_MAX_NS    ? PAUSE_MAX_NS
+                    : part < PAUSE_LONG_NS ? part
+                                           : PAUSE_LONG_NS;
     shoal_err err;
 
-    w->pause_ns = w->pause_ns < PAUSE_MAX_NS ? 2 * w->pause_ns : PAUSE_MAX_NS;
-    if (w->retry.place == 0 && !w->over &&
+    w->pause_ns = 2 * w->pause_ns < most ? 2 * w->pause_ns : most;
+    if (w->retry.place == 0 && !w->over && w->given_up.code == SHOAL_OK &&
         env_timer_start(w->loop, &w->retry, w->pause_ns, retry, w) != SHOAL_OK)
         worker_end(w, base_err_nomem(&err, "waiting for a shard"), &err);
 }
@@ -302,11 +348,16 @@ static void visited(void *ctx)
 {
     struct visit *v = ctx;
     struct train_worker *w = v->worker;
+    uint64_t waited = 0;
     bool locked = false;
 
     for (uint32_t i = 0; i < v->count; i++) {
         take_back(w, v, &v->item[i]);
-        locked = locked || v->item[i].status == SHOAL_AGAIN;
+        if (v->item[i].status != SHOAL_AGAIN)
+            continue;
+        uint64_t this_one = waited_for_shard(w, &v->item[i].spec);
+        waited = this_one > waited ? this_one : waited;
+        locked = true;
     }
     tell_ended(w, v);
     if (w->away)
@@ -321,7 +372,7 @@ static void visited(void *ctx)
     }
     worker_put_idle(w, v);
     if (locked)
-        wait_for_shards(w);
+        wait_for_shards(w, waited);
     else
         w->pause_ns = WORKER_PAUSE_NS;
     worker_schedule(w);

@@ -13,7 +13,7 @@ enum { LABEL_SIZE = 24, KEY_FILE_MAX = 4096 };
 
 shoal_status wire_key_new(shoal_env *env, struct wire_key *out, shoal_err *err)
 {
-    struct wire_key key = {{0}};
+    struct wire_key key = {.joins = false};
     shoal_status st = env_random(env, key.bytes, sizeof key.bytes, err);
     if (st == SHOAL_OK)
         *out = key;
@@ -23,7 +23,12 @@ shoal_status wire_key_new(shoal_env *env, struct wire_key *out, shoal_err *err)
 
 void wire_key_wipe(struct wire_key *key)
 {
-    OPENSSL_cleanse(key, sizeof *key);
+    wire_wipe(key, sizeof *key);
+}
+
+void wire_wipe(void *bytes, size_t size)
+{
+    OPENSSL_cleanse(bytes, size);
 }
 
 void wire_key_format(const struct wire_key *key, char out_text[2 * WIRE_KEY_SIZE + 1])
@@ -72,6 +77,7 @@ shoal_status wire_key_parse(const char *text, size_t size, struct wire_key *out,
                             2 * i + (high < 0 ? 1 : 2));
         key.bytes[i] = (unsigned char)(high << 4 | low);
     }
+    key.joins = false;
     *out = key;
     wire_key_wipe(&key);
     return SHOAL_OK;
@@ -122,6 +128,7 @@ void wire_hello_format(const struct wire_hello *hello, unsigned char out[WIRE_HE
     wire_put16(out + WIRE_MAGIC_SIZE, WIRE_VERSION);
     out[8] = (unsigned char)hello->kind;
     out[9] = (unsigned char)hello->role;
+    out[10] = hello->joins;
     memcpy(out + 16, hello->nonce, WIRE_NONCE_SIZE);
     memcpy(out + 16 + WIRE_NONCE_SIZE, hello->proof, WIRE_PROOF_SIZE);
 }
@@ -130,9 +137,11 @@ bool wire_hello_parse(const unsigned char bytes[WIRE_HELLO_SIZE], struct wire_he
 {
     static const unsigned char zeros[WIRE_PROOF_SIZE];
     if (memcmp(bytes, WIRE_MAGIC, WIRE_MAGIC_SIZE) != 0 ||
-        wire_get16(bytes + WIRE_MAGIC_SIZE) != WIRE_VERSION || memcmp(bytes + 10, zeros, 6) != 0)
+        wire_get16(bytes + WIRE_MAGIC_SIZE) != WIRE_VERSION || memcmp(bytes + 11, zeros, 5) != 0)
         return false;
     if (bytes[8] < WIRE_HELLO || bytes[8] > WIRE_PROOF)
+        return false;
+    if (bytes[10] > (bytes[8] == WIRE_HELLO))
         return false;
     if (bytes[9] != (bytes[8] == WIRE_REPLY ? WIRE_SERVER : WIRE_CLIENT))
         return false;
@@ -141,12 +150,19 @@ bool wire_hello_parse(const unsigned char bytes[WIRE_HELLO_SIZE], struct wire_he
         return false;
     out->kind = (enum wire_hello_kind)bytes[8];
     out->role = (enum wire_role)bytes[9];
+    out->joins = bytes[10] != 0;
     memcpy(out->nonce, bytes + 16, WIRE_NONCE_SIZE);
     memcpy(out->proof, proof, WIRE_PROOF_SIZE);
     return true;
 }
 
 /* --- proofs --- */
+
+void wire_skip_openssl_tables(void)
+{
+    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS,
+                              NULL);
+}
 
 static bool keyed_hash(const struct wire_key *key, const char label[LABEL_SIZE],
                        enum wire_role role, const unsigned char *client_nonce,
@@ -197,6 +213,18 @@ bool wire_seed(const struct wire_key *key, enum wire_role role,
     *out_seed = wire_get64(hash);
     OPENSSL_cleanse(hash, sizeof hash);
     return true;
+}
+
+bool wire_key_joining(const struct wire_key *key, struct wire_key *out)
+{
+    static const char label[LABEL_SIZE] = "shoal: key of joiners";
+    static const unsigned char none[WIRE_NONCE_SIZE];
+    struct wire_key joining = {.joins = true};
+    bool ok = keyed_hash(key, label, WIRE_CLIENT, none, none, joining.bytes);
+    if (ok)
+        *out = joining;
+    wire_key_wipe(&joining);
+    return ok;
 }
 
 bool wire_secret(const struct wire_key *key, unsigned char out[WIRE_SECRET_SIZE])

@@ -14,6 +14,10 @@
  * mistakes; it does not keep out someone who sits on the line and changes bytes after the
  * handshake.
  *
+ * A server has two keys, one derived from the other (wire_key_joining); the hello says which one the
+ * client has, and all that follows is under that one. Who changes that byte on the way only makes
+ * the proofs fail.
+ *
  * All three are records of one fixed size. Their first eight bytes, the magic and the version, stay
  * as they are in every version, so that old and new can tell each other. Any thread.
  * Tests: tests/unit/wire/test_auth.c. */
@@ -35,6 +39,7 @@ enum {
 struct wire_hello {
     enum wire_hello_kind kind;
     enum wire_role role; /* of who sends it */
+    bool joins;          /* in a hello: with which key it will prove itself */
     unsigned char nonce[WIRE_NONCE_SIZE];
     unsigned char proof[WIRE_PROOF_SIZE]; /* all 0 in a hello */
 };
@@ -62,5 +67,10 @@ SHOAL_MUST_USE bool wire_seed(const struct wire_key *key, enum wire_role role,
 /* What the two sides of TLS share: it tells nothing of the key, nor of what is proven with it. */
 enum { WIRE_SECRET_SIZE = 32 };
 SHOAL_MUST_USE bool wire_secret(const struct wire_key *key, unsigned char out[WIRE_SECRET_SIZE]);
+
+/* For the main function of a program that asks OpenSSL for no cipher or digest by name: the tables of
+ * names are never filled, which saves each start half a millisecond. It holds for the whole process, so a
+ * library must not call it. */
+void wire_skip_openssl_tables(void);
 
 #endif

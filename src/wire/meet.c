@@ -67,6 +67,11 @@ static void answer_hello(struct wire_peer *peer, const struct wire_hello *hello)
 {
     struct wire_hello reply = {.kind = WIRE_REPLY, .role = WIRE_SERVER};
     memcpy(peer->nonces[WIRE_CLIENT], hello->nonce, WIRE_NONCE_SIZE);
+    if (hello->joins && !wire_key_joining(&peer->key, &peer->key)) {
+        wire_peer_fail_nomem(peer, "proving the key");
+        return;
+    }
+    peer->joins = hello->joins;
     if (!draw_nonce(peer) || !prove(peer, reply.proof))
         return;
     memcpy(reply.nonce, peer->nonces[WIRE_SERVER], WIRE_NONCE_SIZE);
@@ -145,7 +150,7 @@ void wire_peer_take_record(struct wire_peer *peer, const struct wire_unit *unit)
 
 void wire_peer_hello(struct wire_peer *peer)
 {
-    struct wire_hello hello = {.kind = WIRE_HELLO, .role = WIRE_CLIENT};
+    struct wire_hello hello = {.kind = WIRE_HELLO, .role = WIRE_CLIENT, .joins = peer->key.joins};
     peer->state = PEER_HELLO;
     memcpy(hello.nonce, peer->nonces[WIRE_CLIENT], WIRE_NONCE_SIZE);
     say(peer, &hello);

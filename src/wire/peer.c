@@ -156,10 +156,14 @@ void wire_peer_say(struct wire_peer *peer, const void *bytes, size_t size)
         peer->count.sent_bytes += size;
 }
 
+/* To who does not read it is not said: as if it were lost, it is asked for again. So one who asks and
+ * asks and reads nothing costs no more than QUEUED_MAX. */
 static void send_control(struct wire_peer *peer, enum wire_frame_kind kind, uint64_t sequence)
 {
     unsigned char frame[WIRE_FRAME_HEAD];
     struct wire_outbox *outbox = &peer->outbox;
+    if (wire_stream_queued(peer->stream) > QUEUED_MAX)
+        return;
     wire_frame_seal(frame, kind, sequence, outbox->receipt, 0, outbox->seed);
     outbox->told = outbox->receipt;
     peer->unread_frames = peer->unread_bytes = 0;
@@ -546,6 +550,11 @@ void wire_peer_set_patience(struct wire_peer *peer, uint64_t dead_ms)
     peer->opts.dead_ms = dead_ms < least ? least : dead_ms > MOST_MS ? MOST_MS : dead_ms;
 }
 
+void wire_peer_set_queue_max(struct wire_peer *peer, size_t bytes_max)
+{
+    peer->outbox.size_max = bytes_max;
+}
+
 shoal_status wire_opts_check(const struct wire_opts *opts, shoal_err *err)
 {
     if (!opts_are_sound(opts))
@@ -593,6 +602,7 @@ shoal_status wire_peer_connect(struct env_loop *loop, const char *address,
     struct wire_peer *peer = peer_new(loop, address, WIRE_CLIENT, key, opts);
     if (peer == NULL)
         return base_err_nomem(err, "connecting");
+    peer->joins = key->joins;
     wire_peer_set(peer, ops, ctx);
     st = env_random(env_loop_env(loop), peer->nonces[WIRE_CLIENT], WIRE_NONCE_SIZE, err);
     if (st == SHOAL_OK)
@@ -643,6 +653,11 @@ void wire_peer_set(struct wire_peer *peer, const struct wire_peer_ops *ops, void
 const char *wire_peer_address(const struct wire_peer *peer)
 {
     return peer->address;
+}
+
+bool wire_peer_joins(const struct wire_peer *peer)
+{
+    return peer->joins;
 }
 
 struct wire_count wire_peer_count(const struct wire_peer *peer)

@@ -22,9 +22,16 @@
 enum { WIRE_KEY_SIZE = 32, WIRE_VERSION = 1 };
 enum { WIRE_MESSAGE_MAX = 64 << 20 }; /* larger things are sent in parts */
 
+/* A server has a key and, derived from it, one for those who may do less: who joins a job and must
+ * not command it. It takes both, and wire_peer_joins tells which one a peer has proven. As text the two
+ * look the same: who has it knows which it is. */
 struct wire_key {
     unsigned char bytes[WIRE_KEY_SIZE];
+    bool joins; /* it is the derived one */
 };
+/* The key for those who join. One way: it does not lead back. False when the library refuses to
+ * compute it; out is then not set. */
+SHOAL_MUST_USE bool wire_key_joining(const struct wire_key *key, struct wire_key *out);
 /* From the real env's randomness, or the simulated env's seed. */
 SHOAL_MUST_USE shoal_status wire_key_new(shoal_env *env, struct wire_key *out, shoal_err *err);
 void wire_key_format(const struct wire_key *key, char out_text[2 * WIRE_KEY_SIZE + 1]);
@@ -35,6 +42,7 @@ SHOAL_MUST_USE shoal_status wire_key_parse(const char *text, size_t size, struct
 SHOAL_MUST_USE shoal_status wire_key_load(shoal_env *env, const char *path, struct wire_key *out,
                                           shoal_err *err);
 void wire_key_wipe(struct wire_key *key); /* not left to lie in memory */
+void wire_wipe(void *bytes, size_t size); /* the same for its digits */
 
 struct wire_peer;
 struct wire_server;
@@ -81,7 +89,10 @@ SHOAL_MUST_USE shoal_status wire_peer_connect(struct env_loop *loop, const char 
 void wire_peer_set(struct wire_peer *peer, const struct wire_peer_ops *ops, void *ctx);
 /* In place of the dead_ms that it was made with; not below twice its quiet_ms, nor above a year. */
 void wire_peer_set_patience(struct wire_peer *peer, uint64_t dead_ms);
+/* In place of the queue_max that it was made with; what waits already stays. */
+void wire_peer_set_queue_max(struct wire_peer *peer, size_t bytes_max);
 const char *wire_peer_address(const struct wire_peer *peer);
+bool wire_peer_joins(const struct wire_peer *peer); /* it has proven the derived key only */
 /* A message of up to WIRE_MESSAGE_MAX bytes; small ones of one callback share a frame's system
  * call. SHOAL_E_LIMIT: too much is waiting. A peer that is being closed takes and drops it. */
 SHOAL_MUST_USE shoal_status wire_peer_send(struct wire_peer *peer, uint16_t kind, const void *bytes,

@@ -35,6 +35,7 @@ struct wire_peer {
     struct wire_server *server;    /* NULL: not a stranger of one (any more) */
     struct wire_peer *prev, *next; /* its strangers */
     struct wire_key key;           /* wiped when it is proven */
+    bool joins;                    /* what it was */
     unsigned char nonces[WIRE_SERVER + 1][WIRE_NONCE_SIZE]; /* by role */
     unsigned char said[WIRE_HELLO_SIZE];                    /* sent again after a silence */
     unsigned char heard[WIRE_PROOF + 1][WIRE_HELLO_SIZE];   /* by kind: copies are known by it */

@@ -31,14 +31,16 @@
 enum { PART_SIZE = 64 << 10, BUFFER_SIZE = 64 << 10 };
 
 static const unsigned char SUITE[] = {0x13, 0x01}; /* TLS_AES_128_GCM_SHA256 */
-static const unsigned char IDENTITY[] = "shoal wire";
+/* Which of the keys (see wire_key_joining): [joins]. */
+static const char *const IDENTITY[] = {"shoal wire", "shoal join"};
 
 /* What the connections of one server share, or what one client has. */
 struct tls_side {
     const struct base_alloc *alloc;
     size_t refs;
     SSL_CTX *context;
-    unsigned char secret[WIRE_SECRET_SIZE];
+    unsigned char secret[2][WIRE_SECRET_SIZE];     /* [joins]; a client has one of them */
+    bool joins;                                    /* the client's */
     _Alignas(8) unsigned char buffer[BUFFER_SIZE]; /* what was just opened; one at a time */
 };
 
@@ -76,13 +78,13 @@ struct tls_port {
 
 /* --- the secret --- */
 
-static SSL_SESSION *session_new(SSL *ssl)
+static SSL_SESSION *session_new(SSL *ssl, bool joins)
 {
     const struct tls_side *side = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, SUITE);
     SSL_SESSION *session = SSL_SESSION_new();
     if (session != NULL && cipher != NULL &&
-        SSL_SESSION_set1_master_key(session, side->secret, sizeof side->secret) == 1 &&
+        SSL_SESSION_set1_master_key(session, side->secret[joins], WIRE_SECRET_SIZE) == 1 &&
         SSL_SESSION_set_cipher(session, cipher) == 1 &&
         SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1)
         return session;
@@ -93,14 +95,15 @@ static SSL_SESSION *session_new(SSL *ssl)
 static int use_session(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_size,
                        SSL_SESSION **out_session)
 {
+    const struct tls_side *side = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     *out_session = NULL;
     *id = NULL;
     *id_size = 0;
     if (md != NULL && EVP_MD_get_type(md) != NID_sha256)
         return 1; /* nothing of ours fits: refused by the rest */
-    *out_session = session_new(ssl);
-    *id = IDENTITY;
-    *id_size = sizeof IDENTITY - 1;
+    *out_session = session_new(ssl, side->joins);
+    *id = (const unsigned char *)IDENTITY[side->joins];
+    *id_size = strlen(IDENTITY[side->joins]);
     return *out_session != NULL;
 }
 
@@ -108,10 +111,13 @@ static int find_session(SSL *ssl, const unsigned char *id, size_t id_size,
                         SSL_SESSION **out_session)
 {
     *out_session = NULL;
-    if (id_size != sizeof IDENTITY - 1 || memcmp(id, IDENTITY, id_size) != 0)
-        return 1;
-    *out_session = session_new(ssl);
-    return *out_session != NULL;
+    for (int joins = 0; joins <= 1; joins++) {
+        if (id_size != strlen(IDENTITY[joins]) || memcmp(id, IDENTITY[joins], id_size) != 0)
+            continue;
+        *out_session = session_new(ssl, joins != 0);
+        return *out_session != NULL;
+    }
+    return 1;
 }
 
 /* --- sides --- */
@@ -145,6 +151,20 @@ static bool restrict_to_ours(SSL_CTX *context, bool is_server)
     return true;
 }
 
+/* Of the key, and at a server of the derived one too. */
+static bool side_secrets(struct tls_side *side, const struct wire_key *key, bool is_server)
+{
+    struct wire_key joining;
+    side->joins = key->joins;
+    if (!wire_secret(key, side->secret[key->joins]))
+        return false;
+    if (!is_server || key->joins)
+        return true;
+    bool ok = wire_key_joining(key, &joining) && wire_secret(&joining, side->secret[1]);
+    wire_key_wipe(&joining);
+    return ok;
+}
+
 static struct tls_side *side_new(const struct wire_place *place, bool is_server)
 {
     const struct base_alloc *alloc = env_alloc(env_loop_env(place->loop));
@@ -154,7 +174,7 @@ static struct tls_side *side_new(const struct wire_place *place, bool is_server)
     side->alloc = alloc;
     side->refs = 1;
     side->context = SSL_CTX_new(is_server ? TLS_server_method() : TLS_client_method());
-    if (side->context == NULL || !wire_secret(place->key, side->secret) ||
+    if (side->context == NULL || !side_secrets(side, place->key, is_server) ||
         SSL_CTX_set_app_data(side->context, side) != 1 ||
         !restrict_to_ours(side->context, is_server)) {
         side_unref(side);

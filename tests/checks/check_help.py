@@ -13,7 +13,7 @@ COLUMNS = 80
 def shoal(*words, folder):
     env = {"PATH": os.environ["PATH"], "HOME": folder, "LC_ALL": "C.UTF-8"}
     env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
-    return subprocess.run([SHOAL, *words], capture_output=True, text=True, cwd=folder, env=env, timeout=30,
+    return subprocess.run([SHOAL, *words], capture_output=True, text=True, cwd=folder, env=env, timeout=100,
                           stdin=subprocess.DEVNULL)
 
 

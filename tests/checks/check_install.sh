@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The installed tree is enough: examples build against it with pkg-config and with CMake, and run; the
-# tree may be moved.
+# tree may be moved. What `make` builds is what is installed, and it is hardened.
 set -euo pipefail
 if [[ -n ${SHOAL_SANITIZE:-} ]]; then
     echo "skipped: a sanitized library cannot be linked into plain programs"
@@ -18,13 +18,29 @@ for file in bin/shoal include/shoal/status.h; do
 done
 [[ -L $lib/libshoal.so ]] || { echo "libshoal.so is not a link"; exit 1; }
 "$tree/bin/shoal" --help >/dev/null
+"$tree/bin/shoal" gen prices --seed 7 --days 120 -o "$work/prices.csv"
+
+preset() { make -C "$SHOAL_SOURCE_DIR" -n "$1" | sed -n 's/.*tools\/build \([a-z]*\) .*/\1/p'; }
+[[ -n $(preset all) && $(preset all) == "$(preset install)" ]] ||
+    { echo "make install compiles anew: '$(preset all)' is built, '$(preset install)' installed"; exit 1; }
+for file in "$tree/bin/shoal" "$lib/libshoal.so"; do
+    for want in "-d BIND_NOW" "-lW GNU_RELRO" "-sW __stack_chk_fail" "-sW __snprintf_chk" "-sW base_assert_failed"; do
+        readelf ${want% *} "$file" | grep -F -- "${want#* }" >/dev/null || { echo "$(basename "$file"): no ${want#* }"; exit 1; }
+    done
+done
 
 export PKG_CONFIG_PATH=$lib/pkgconfig LD_LIBRARY_PATH=$lib
 version=$(sed -n 's/^#define SHOAL_VERSION  *"\(.*\)"/\1/p' "$tree/include/shoal/version.h")
 [[ $(pkg-config --modversion shoal) == "$version" ]] ||
     { echo "shoal.pc says $(pkg-config --modversion shoal), version.h says $version"; exit 1; }
 arguments() { # what an example is run with
-    [[ $1 != compare ]] || echo examples/small.csv fifo las srtf
+    case $1 in
+        compare) echo examples/small.csv fifo,las,srtf ;;
+        gen) echo "$work/ratings.csv" ;;
+        study) echo examples/small.csv ;;
+        advise) echo examples/runs.csv ;;
+        market) echo "$work/prices.csv" ;;
+    esac
 }
 programs() { # the others are applications: shared objects, below
     find examples -name '*.c' ! -name '*_app.c' | sort
@@ -59,7 +75,8 @@ for i in $(seq 600); do echo "$((i % 7)).$((i % 10)),$((i % 3)).$((i % 11))"; do
     $(pkg-config --cflags --libs shoal) -o "$work/kmeans.so"
 for object in "$work/kmeans.so" "$work/cmake/kmeans.so"; do
     shoal train "$object" "$work/points.csv" --set k=3 --workers 2 --out "$work/clusters.shoal" >"$work/kmeans.out"
-    grep -q "^kmeans: mean squared distance .* after 20 clocks" "$work/kmeans.out" || { cat "$work/kmeans.out"; exit 1; }
+    grep -q "^kmeans: mean squared distance .* after 20 iterations" "$work/kmeans.out" || { cat "$work/kmeans.out"; exit 1; }
+    grep -q "^converged" "$work/kmeans.out" || { cat "$work/kmeans.out"; exit 1; }
     [[ -s $work/clusters.shoal ]] || { echo "no model"; exit 1; }
     rm "$work/clusters.shoal"
 done

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(os.environ["SHOAL_SOURCE_DIR"])
-MEANT = re.compile(r"^(libc|libm|libpthread|libjansson|libxxhash|libcrypto|libssl|ld-linux[\w-]*|linux-vdso)\.so\b")
+MEANT = re.compile(r"^(libc|libm|libpthread|libjansson|libxxhash|libcrypto|libssl|libz|ld-linux[\w-]*|linux-vdso)\.so\b")
 SANITIZERS = re.compile(r"^lib(asan|ubsan|tsan|lsan|clang_rt|gcc_s|gcov|stdc\+\+|rt|dl|resolv)\b")
 FOREIGN = re.compile(r"Clp|Coin", re.I)
 

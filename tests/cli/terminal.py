@@ -10,12 +10,12 @@ import threading
 END = b"\0"
 
 
-def shown(words, width, **more):
-    """The lines a terminal of this width shows. Its other end stays open until all is read: what is still on its way when
+def shown(words, width, talk=False, **more):
+    """The lines a terminal of this width shows, with those of standard error where `talk` is set. Its other end stays open until all is read: what is still on its way when
     the last writer closes it may be lost."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    with subprocess.Popen(words, stdout=theirs, stderr=subprocess.DEVNULL, **more) as child:
+    with subprocess.Popen(words, stdout=theirs, stderr=theirs if talk else subprocess.DEVNULL, **more) as child:
         def ended():
             child.wait(60)
             os.write(theirs, END)

@@ -25,7 +25,7 @@ printf '%%s\\n' "${COMPREPLY[@]}"
 def offers(script, folder, *words):
     line = " ".join(shlex.quote(w) for w in words)
     done = subprocess.run(["bash", "--norc", "-c", ASK % (shlex.quote(script), line)], capture_output=True, text=True,
-                          cwd=folder, timeout=30, env={**os.environ, "XDG_RUNTIME_DIR": folder})
+                          cwd=folder, timeout=100, env={**os.environ, "XDG_RUNTIME_DIR": folder})
     if done.stderr:
         return {f"bash complains: {done.stderr.strip()}"}
     return set(done.stdout.split("\n")) - {""}
@@ -34,7 +34,7 @@ def offers(script, folder, *words):
 def fish_offers(script, folder, *words):
     line = " ".join(w.replace(" ", "\\ ") for w in words)
     done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, line],
-                          capture_output=True, text=True, cwd=folder, timeout=30,
+                          capture_output=True, text=True, cwd=folder, timeout=100,
                           env={**os.environ, "XDG_RUNTIME_DIR": folder, "HOME": folder})
     if done.stderr:
         return {f"fish complains: {done.stderr.strip()}"}
@@ -42,7 +42,7 @@ def fish_offers(script, folder, *words):
 
 
 def shoal(*words):
-    return subprocess.run([SHOAL, *words], capture_output=True, text=True, check=True, timeout=30).stdout
+    return subprocess.run([SHOAL, *words], capture_output=True, text=True, check=True, timeout=100).stdout
 
 
 def cases(policies):

@@ -18,7 +18,7 @@ def doctor(folder, limit=None, **env):
         if limit:
             resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
-    done = subprocess.run([SHOAL, "doctor", "--json"], capture_output=True, text=True, env=world, timeout=30,
+    done = subprocess.run([SHOAL, "doctor", "--json"], capture_output=True, text=True, env=world, timeout=100,
                           preexec_fn=lower)
     assert done.returncode == 0, (done.returncode, done.stderr)
     assert done.stderr == "", done.stderr

@@ -26,8 +26,8 @@ COMMANDS = {
     "sim --events": ["sim", "../trace.csv", "--policy", "las", "--events", "FILE"],
     "sim --report, printed": ["sim", SMALL, "--report", "-"],
     "sim --json": ["sim", SMALL, "--json", "--policy", ",".join(["fifo", "las", "srtf"] * 5)],
-    "solve": ["solve", "../problem.json", "--jobs", "all", "-o", "FILE"],
-    "solve, printed": ["solve", "../problem.json", "--jobs", "all"],
+    "solve": ["solve", "../problem.json", "--show", "all", "-o", "FILE"],
+    "solve, printed": ["solve", "../problem.json", "--show", "all"],
     "solve --json": ["solve", "../problem.json", "--json"],
     "predict": ["predict", "../model", "../data.svm", "-o", "FILE"],
     "predict, printed": ["predict", "../model", "../data.svm"],
@@ -54,14 +54,14 @@ def prepare(folder):
     words = ["gen", "sparse", "--rows", "3000", "--columns", "500", "--nonzeros", "5", "-o", "data.svm"]
     for command in (words, ["train", "logreg", "data.svm", "--workers", "1", "--out", "model"],
                     ["trace", "gen", "--jobs", "1000", "-o", "trace.csv"]):
-        subprocess.run([SHOAL, *command], cwd=folder, check=True, capture_output=True, timeout=60)
+        subprocess.run([SHOAL, *command], cwd=folder, check=True, capture_output=True, timeout=100)
     jobs = [{"name": f"job{i}", "rates": {"a": 1 + i % 7, "b": 1 + i % 5}} for i in range(300)]
     problem = {"kinds": {"a": {"gpus": 4}, "b": {"gpus": 4}}, "jobs": jobs}
     Path(folder, "problem.json").write_text(json.dumps(problem))
 
 
 def run(words, where, out, **options):
-    return subprocess.run([SHOAL, *words], stdout=out, stderr=subprocess.PIPE, text=True, cwd=where, timeout=60,
+    return subprocess.run([SHOAL, *words], stdout=out, stderr=subprocess.PIPE, text=True, cwd=where, timeout=100,
                           **options)
 
 

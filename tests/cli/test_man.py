@@ -10,11 +10,11 @@ SHOAL = os.environ["SHOAL_BIN"]
 
 
 def shoal(*words):
-    return subprocess.run([SHOAL, *words], capture_output=True, text=True, check=True, timeout=30).stdout
+    return subprocess.run([SHOAL, *words], capture_output=True, text=True, check=True, timeout=100).stdout
 
 
 def lint(page):
-    done = subprocess.run(["mandoc", "-T", "lint", "-W", "style"], input=page, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["mandoc", "-T", "lint", "-W", "style"], input=page, capture_output=True, text=True, timeout=100)
     return [line for line in (done.stdout + done.stderr).splitlines() if "referenced manual not found" not in line]
 
 

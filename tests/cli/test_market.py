@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# ctest: fast timeout=240
+# ctest: fast disturb timeout=240
 """Runs `shoal market` and `shoal sim --prices` on made-up histories: the numbers add up, the page is whole, tables fit any terminal,
 and every bad input is told in a sentence with what to do."""
 import json
@@ -9,14 +9,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from html.parser import HTMLParser
 from pathlib import Path
 
 from terminal import shown
 
 SHOAL = os.environ["SHOAL_BIN"]
 HEAD = "time,cloud,region,zone,instance,market,price,accelerator,count\n"
-VOID = {"meta", "link", "br", "hr", "img", "input", "path", "rect", "circle"}
 
 
 def world(folder):
@@ -26,7 +24,7 @@ def world(folder):
 
 
 def shoal(folder, *words):
-    return subprocess.run([SHOAL, *map(str, words)], capture_output=True, text=True, cwd=folder, env=world(folder), timeout=120)
+    return subprocess.run([SHOAL, *map(str, words)], capture_output=True, text=True, cwd=folder, env=world(folder), timeout=300)
 
 
 def market(folder, *words):
@@ -121,7 +119,7 @@ def check_short(folder, problems):
         if costs["shoal"]["finished"] != 1 or costs["shoal"]["usd"] > 1.1 * costs["static"]["usd"]:
             problems.append(f"{' '.join(words)}: {costs}")
     out = market(folder, "prices.csv", "--kinds", "small", "--work", "2h", "--deadline", "none", "--strategy", "shoal:price=1e-9")
-    if " does not finish: it waits until prices end and holds nothing\n" not in out.stdout:
+    if " does not finish: it waits until prices end and holds nothing.\n" not in out.stdout:
         problems.append(f"a price that nothing has: {out.stdout}{out.stderr}")
 
 
@@ -175,7 +173,7 @@ def check_terminal(folder, problems):
         if width >= 80 and any(len(line.rstrip()) > width for line in table):
             problems.append(f"a table wider than {width}: {max(map(len, table))}")
     out = market(folder, "prices.csv", "--kinds", "small,large", "--moves")
-    for word in ("AGAINST STATIC", "no plan can cost less than", "USD/H", "done"):
+    for word in ("AGAINST STATIC", "No plan can cost less than", "USD/H", "done"):
         if word not in out.stdout:
             problems.append(f"no '{word}' in the answer")
     for word in ("no speeds were given", "no --work was given", "no --deadline was given", "--availability", "--report"):
@@ -183,44 +181,21 @@ def check_terminal(folder, problems):
             problems.append(f"no '{word}' in the notes: {out.stderr}")
 
 
-class Page(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.open, self.bad, self.ids = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        attrs = dict(attrs)
-        if tag == "script" or any(name.startswith("on") for name in attrs) or "href" in attrs and attrs["href"].startswith("http"):
-            self.bad.append(tag)
-        if "id" in attrs:
-            self.ids.append(attrs["id"])
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        pass
-
-    def handle_endtag(self, tag):
-        if tag in VOID:
-            return
-        if not self.open or self.open.pop() != tag:
-            self.bad.append(f"/{tag}")
-
-
 def check_page(folder, problems):
+    """The page has what the old report had; how pages are written is the matter of test_pages.py."""
     (folder / "named.csv").write_text("job,work\n<b>x&y</b>,2d\nplain,1d\n")
-    for words in (["--kinds", "small", "--work", "20d"], ["--jobs", "named.csv"]):
+    for words, lists in ((["--kinds", "small", "--work", "20d"], ("Strategies", "Where shoal was")),
+                         (["--jobs", "named.csv"], ("Strategies", "The jobs", "Where shoal was"))):
         out = market(folder, "prices.csv", *words, "--report", "out.html")
-        html = (folder / "out.html").read_text()
-        page = Page()
-        page.feed(html)
-        if out.returncode != 0 or page.bad or [tag for tag in page.open if tag not in ("html", "body")]:
-            problems.append(f"report {words}: {out.stderr} {page.bad[:5]} {page.open[:5]}")
-        if len(html) > 1 << 20 or "<b>x&y" in html or "nan" in html.split("</style>")[1]:
-            problems.append(f"report {words}: {len(html)} bytes, or what it should not have in it")
-        for name in ("cmp", "prices", "places", "cost", "moves", "repeat"):
-            if f"h-{name}" not in page.ids:
-                problems.append(f"report {words}: no section {name}")
+        html = (folder / "out.html").read_text() if out.returncode == 0 else ""
+        for name in ("trade", "prices", "places", "cost"):
+            if f'id="p-{name}"' not in html:
+                problems.append(f"report {words}: no picture {name}: {out.stderr}")
+        for title in lists + ("Input hash", "Egress", "shoal market prices.csv"):
+            if f">{title}" not in html:
+                problems.append(f"report {words}: no '{title}'")
+        if "<b>x&y" in html or out.stdout.strip().splitlines()[-1] not in html:
+            problems.append(f"report {words}: it says another thing than the terminal, or what it should not")
     if market(folder, "prices.csv", "--report", "prices.csv").returncode != 2:
         problems.append("a report over its own input is not refused")
 
@@ -383,7 +358,7 @@ def run_document(folder):
                 skipping, making = False, folder / line[6:]
                 making.write_text("")
                 continue
-            done = subprocess.run(["bash", "-c", line[2:]], capture_output=True, text=True, cwd=folder, env=env, timeout=120)
+            done = subprocess.run(["bash", "-c", line[2:]], capture_output=True, text=True, cwd=folder, env=env, timeout=300)
             if done.returncode != 0:
                 sys.exit(f"docs/market.md: '{line}' failed: {done.stderr}")
             out += done.stdout.splitlines()
@@ -456,36 +431,27 @@ def catches_interrupts(pid):
     return int(rows.get("SigCgt", "0"), 16) >> (signal.SIGINT - 1) & 1 == 1
 
 
-def interrupted(folder, number, after_s, *words):
-    """What a run says that gets a signal so long after its work began."""
+def interrupted(folder, number, *words):
+    """What a run says that gets a signal when its work has begun."""
     child = subprocess.Popen([SHOAL, "market", "prices.csv", "--kinds", "small", "--jobs", "many.csv", "--step", "1m", "--threads", "1",
                               *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=world(folder))
     until = time.monotonic() + 60
     while child.poll() is None and not catches_interrupts(child.pid) and time.monotonic() < until:
         time.sleep(0.005)
-    time.sleep(after_s)
     child.send_signal(number)
     out, err = child.communicate(timeout=60)
     return child.returncode, out, err
 
 
 def check_interrupted(folder, problems):
-    """Ctrl-C says what was done by then and ends by that signal, whatever it was doing; no report is written."""
+    """Ctrl-C ends a run by that signal, with words; no report is written. What it says was done by then: test_buy.c."""
     (folder / "many.csv").write_text("job,work,start,deadline\n" + "".join(f"j{i},20d,{i}h,70d\n" for i in range(60)))
     for number, words in ((signal.SIGINT, ()), (signal.SIGTERM, ("--report", "no.html")), (signal.SIGINT, ("--json",))):
-        code, out, err = interrupted(folder, number, 0, *words)
+        code, out, err = interrupted(folder, number, *words)
         said = json.loads(out)["error"]["code"] if words == ("--json",) and out else err
         told = said == "SHOAL_E_CANCELLED" or said.startswith("shoal market: stopped")
         if code != -number or not told or (folder / "no.html").exists():
             problems.append(f"{number.name} {words}: {code} {out} {err}")
-    after_s = 0.02
-    while after_s < 20:  # static is done soon, ours needs long: at some time the one is done and the other not
-        code, out, err = interrupted(folder, signal.SIGINT, after_s, "--strategy", "static,shoal", "--no-bound")
-        if code != -signal.SIGINT or "replayed by then" in err:
-            break
-        after_s *= 1.5
-    if code != -signal.SIGINT or out or "shoal market: stopped; replayed by then: static $" not in err or "shoal $" in err:
-        problems.append(f"interrupted between strategies: {code} {out} {err}")
 
 
 def main():

@@ -26,7 +26,7 @@ def world(folder):
 
 
 def shoal(folder, *words, stdin=None):
-    return subprocess.run([SHOAL, *words], capture_output=True, text=True, cwd=folder, env=world(folder), input=stdin, timeout=120)
+    return subprocess.run([SHOAL, *words], capture_output=True, text=True, cwd=folder, env=world(folder), input=stdin, timeout=300)
 
 
 def study(folder, *words, **more):
@@ -147,7 +147,7 @@ def check_chosen(folder, problems):
 def check_table(folder, problems):
     done = study(folder, "day.csv")
     lines = done.stdout.splitlines()
-    if len(lines) > 15 or not lines[-1].startswith(("Do first: ", "No guideline")):
+    if len(lines) > 22 or lines.count("") != 3 or not any(line.startswith(("Do first: ", "No guideline")) for line in lines[-2:]):
         problems.append(f"{len(lines)} lines, the last: {lines[-1:]}")
     for words in ("fragmentation", "all together", "is useful", "quotas assumed by share of GPU time, as none were given"):
         if words not in done.stdout:
@@ -164,11 +164,12 @@ def check_table(folder, problems):
 def check_page(folder, problems):
     done = study(folder, "day.csv", "--report", "out.html", "--seed", "5")
     page = Path(folder, "out.html").read_text() if done.returncode == 0 else ""
-    for words in ("shoal study day.csv --seed 5", "What would each guideline save?", "Input hash", "luck of placement", "</html>"):
+    for words in ("shoal study day.csv --seed 5", "What each guideline would save", "INPUT HASH", "luck of placement", "are lost, by the model",
+                  "What is measured and what is modelled", "it does not say where jobs ran", "arXiv 1901.05758", "</html>"):
         if words not in page:
             problems.append(f"the page does not have '{words}'")
-    if len(page) > 1_000_000 or re.search(r"<script|\bsrc=|https?://(?!www\.w3\.org)", page):
-        problems.append("the page is large, or asks for something")
+    if len(page) > 200_000:
+        problems.append(f"the page has {len(page)} bytes")
     if page and study(folder, "day.csv", "--report", "-", "--seed", "5").stdout.count("</html>") != 1:
         problems.append("--report -: no page on standard output")
     if study(folder, "day.csv", "--report", "day.csv").returncode != 2:
@@ -177,7 +178,7 @@ def check_page(folder, problems):
 
 def check_quotas(folder, problems):
     """Quotas that nobody gave are not blamed where there are far too few GPUs; none leaves them out, and is said in no headline."""
-    few = ("day.csv", "--cluster", "4x8:gpu", "--failures", "none")
+    few = ("day.csv", "--cluster", "3x8:gpu", "--failures", "none")
     done = study(folder, *few)
     if "wait for capacity, whatever the guideline" not in done.stderr:
         problems.append(f"far too few GPUs, and no warning: {done.stderr}")

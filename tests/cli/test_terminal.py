@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs `shoal sim` on a terminal: the table fits it, least needed columns first out; a pipe gets them all."""
+"""Runs commands on a terminal: the table of `shoal sim` fits it, least needed columns first out, and a pipe gets them all; what they say
+goes on in the next line between words."""
 import os
 import sys
 import tempfile
@@ -11,11 +12,30 @@ SHOAL = os.environ["SHOAL_BIN"]
 ALL = "POLICY AVG P50 P99 MAKESPAN WAIT RHO WORST UNFAIR BUSY COST DECIDES".split()
 
 
+def at_width(width, trace, *words, talk=False):
+    env = {"PATH": os.environ["PATH"], "HOME": str(trace.parent), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
+    return shown([SHOAL, "sim", *words, str(trace)], width, talk=talk, env=env)
+
+
 def columns_at(width, trace):
     """The words of the heading on a terminal of this width, and the longest line."""
-    env = {"PATH": os.environ["PATH"], "HOME": str(trace.parent), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
-    lines = shown([SHOAL, "sim", "-c", "1x4:t4", "-p", "fifo,las", str(trace)], width, env=env)
+    lines = at_width(width, trace, "-c", "1x4:t4", "-p", "fifo,las")
     return [word for word in lines[0].split() if word != "JCT"], max(map(len, lines))
+
+
+def check_talk(trace, problems):
+    """Warnings, notes and errors have the same words at any width, whole, and fit."""
+    for words in (["-c", "4x4:t4,1x1:nothing-known", "-p", "fifo", "--job-failures"], ["-p", "fifo,lsa"], ["--set", "no-such-knob=1"]):
+        wide = at_width(2000, trace, *words, talk=True)
+        for width in (80, 50):
+            lines = at_width(width, trace, *words, talk=True)
+            told, told_wide = ([line for line in text if "  " not in line] for text in (lines, wide))
+            if max(map(len, told)) > width:
+                problems.append(f"{words} at {width} columns: {max(told, key=len)}")
+            if len(told) <= len(told_wide):
+                problems.append(f"{words} at {width} columns: no line goes on")
+            if " ".join(told) != " ".join(told_wide):
+                problems.append(f"{words} at {width} columns: {told} and not {told_wide}")
 
 
 def main():
@@ -26,6 +46,7 @@ def main():
         wide, length = columns_at(300, trace)
         if wide != ALL:
             problems.append(f"at 300 columns: {wide}")
+        check_talk(trace, problems)
         gone = ["DECIDES", "P50", "WAIT", "BUSY"]
         seen = set()
         for width in range(length, 39, -1):

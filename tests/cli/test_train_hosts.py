@@ -7,7 +7,7 @@ the run ends long before the centres stand still, so that rows which did not rea
 
 Needs root. Everything it makes is inside namespaces of its own, which end with it.
 """
-# ctest: night timeout=300
+# ctest: night disturb timeout=300
 import json
 import os
 import random
@@ -19,12 +19,12 @@ import tempfile
 import time
 from pathlib import Path
 
-SHOAL = os.environ["SHOAL_BIN"]
-SOURCE = Path(os.environ["SHOAL_SOURCE_DIR"])
-SLOW = 5 if os.environ.get("SHOAL_SANITIZE") else 1
+from train_jobs import HELD, LIMIT_S, SHOAL
+
 NAME = f"shoal-test-{os.getpid()}"
 ADDRESS = "10.77.0.1:7000"
 DEAD_S = 10  # after which a silent peer is lost
+CLOCKS = 60  # more than it is stepped through, and fewer than it takes to converge
 problems = []
 children = []
 
@@ -84,7 +84,7 @@ def start(host, *words):
 
 
 def call(host, *words, **options):
-    return subprocess.run(words_on(host, [SHOAL, *words]), capture_output=True, text=True, timeout=300 * SLOW,
+    return subprocess.run(words_on(host, [SHOAL, *words]), capture_output=True, text=True, timeout=LIMIT_S,
                           check=False, **options)
 
 
@@ -96,9 +96,21 @@ def status(job):
     return next((j["status"] for j in jobs if j["name"] == job and j["status"]), None)
 
 
-def wait_until(what, job, holds, seconds):
-    """The first status for which it holds; None, and a problem: there was none."""
-    until = time.monotonic() + seconds * SLOW
+def hold(clock):
+    """Tasks of this clock and later ones wait, see held_app.c; None: no more."""
+    file = Path(os.environ["HELD_FILE"])
+    if clock is None:
+        file.unlink()
+    else:
+        fresh = file.with_suffix(".new")
+        fresh.write_text(f"{clock}\n")
+        fresh.rename(file)
+
+
+def wait_until(what, job, holds, step=True):
+    """The first status for which it holds; None, and a problem: there was none. Tasks move and workers leave between clocks: it goes on
+    by one where it is held, the later the slower."""
+    until, next_s, pause_s = time.monotonic() + LIMIT_S, 0, 0
     now = None
     while time.monotonic() < until:
         now = status(job)
@@ -106,6 +118,10 @@ def wait_until(what, job, holds, seconds):
             break
         if holds(now):
             return now
+        if step and time.monotonic() > next_s and now["clocks"] == int(Path(os.environ["HELD_FILE"]).read_text()):
+            hold(now["clocks"] + 1)
+            pause_s += 0.1
+            next_s = time.monotonic() + pause_s
         time.sleep(0.1)
     check(False, f"{what}: not seen; last status {now}")
     return None
@@ -124,21 +140,17 @@ def has_left(host):
     return lambda now: all(w["host"] != host for w in now["crew"])
 
 
-def train_words(app, data, clocks, model):
-    return ["train", app, data, "--workers", "1", "--threads", "1", "--staleness", "0", "--set", f"clocks={clocks}",
+def train_words(data, model):
+    return ["train", HELD, data, "--workers", "1", "--threads", "1", "--staleness", "0", "--set", f"clocks={CLOCKS}",
             "--set", "k=200", "--json", "--out", str(model)]
 
 
-def reference(folder, app, data):
-    """A run on one host, long enough to give the others time: about 12 s of work, but not to converge."""
+def reference(folder, data):
+    """The model of a run on one host that nobody disturbs."""
     model = folder / "one.shoal"
-    began = time.monotonic()
-    result = call("h0", *train_words(app, data, 10, model))
-    check(result.returncode == 0, f"short run: exit {result.returncode}, {result.stderr!r}")
-    clocks = min(200, max(60, int(10 * 12 / (time.monotonic() - began))))
-    result = call("h0", *train_words(app, data, clocks, model))
+    result = call("h0", *train_words(data, model))
     good = check(result.returncode == 0, f"run on one host: exit {result.returncode}, {result.stderr!r}")
-    return clocks, model.read_bytes() if good else None
+    return model.read_bytes() if good else None
 
 
 def with_the_wrong_key(folder, job):
@@ -148,26 +160,26 @@ def with_the_wrong_key(folder, job):
     result = call("h1", "join", ADDRESS, "--threads", "1", "--key", str(bad))
     check(result.returncode == 1 and result.stderr.startswith("shoal join: "),
           f"wrong key: exit {result.returncode}, {result.stderr!r}")
-    now = wait_until("the refusal", job, lambda s: s["refused"] > 0, 10)
+    now = wait_until("the refusal", job, lambda s: s["refused"] > 0, step=False)
     check(now and now["workers_lost"] == 0, "a stranger cost a worker")
 
 
 def killed(join, job):
     before = status(job)
     join.kill()
-    now = wait_until("loss of the killed worker", job, has_left("h1"), 5)
+    now = wait_until("loss of the killed worker", job, has_left("h1"), step=False)
     check(now and now["workers_lost"] == before["workers_lost"] + 1, f"killed: {now}")
 
 
 def asked_to_leave(join, job):
     before = status(job)
     join.send_signal(signal.SIGTERM)
-    now = wait_until("the leaving", job, has_left("h1"), 20)
+    now = wait_until("the leaving", job, has_left("h1"))
     if not check(now and now["workers_lost"] == before["workers_lost"] and
                  now["tasks_redone"] == before["tasks_redone"], f"leaving: before {before}, after {now}"):
         return
     try:
-        code = join.wait(10 * SLOW)
+        code = join.wait(LIMIT_S)
         check(code in (0, -signal.SIGTERM), f"leaving: exit {code}, {join.stderr.read()!r}")
     except subprocess.TimeoutExpired:
         check(False, "leaving: the command did not end")
@@ -177,57 +189,47 @@ def cut_off(join, job):
     """Nothing closes the connection; it is lost by its silence, and the others take over."""
     before = status(job)
     ip("link", "set", "to2", "down", host="h0")
-    began = time.monotonic()
-    now = wait_until("loss of the cut worker", job, has_left("h2"), 3 * DEAD_S)
-    took = time.monotonic() - began
-    check(now and now["workers_lost"] == before["workers_lost"] + 1 and 0.5 * DEAD_S < took < 2 * DEAD_S,
-          f"cut off after {took:.1f} s: {now}")
+    now = wait_until("loss of the cut worker", job, has_left("h2"))
+    check(now and now["workers_lost"] == before["workers_lost"] + 1, f"cut off: {now}")
     if now:
-        wait_until("further clocks", job, lambda s: s["clocks"] > now["clocks"], 10)
+        wait_until("further clocks", job, lambda s: s["clocks"] > now["clocks"])
     try:
-        check(join.wait(2 * DEAD_S * SLOW) == 1, f"cut off: exit {join.returncode}")
+        check(join.wait(LIMIT_S) == 1, f"cut off: exit {join.returncode}")
     except subprocess.TimeoutExpired:
         check(False, "cut off: the worker did not notice")
 
 
-def on_three_hosts(folder, app, data, clocks, want):
+def on_three_hosts(folder, data, want):
     model, key, job = folder / "three.shoal", folder / "job.key", "hosts"
-    driver = start("h0", *train_words(app, data, clocks, model), "--name", job, "--listen", ADDRESS, "--patience", f"{DEAD_S}s")
-    until = time.monotonic() + 60 * SLOW
+    hold(2)
+    driver = start("h0", *train_words(data, model), "--name", job, "--listen", ADDRESS, "--patience", f"{DEAD_S}s")
+    until = time.monotonic() + LIMIT_S
     while status(job) is None and driver.poll() is None and time.monotonic() < until:
         time.sleep(0.1)
     key.write_text(call("h0", "jobs", "--key", job).stdout)
     key.chmod(0o600)
-    join = {host: start(host, "join", ADDRESS, "--threads", "1", "--key", str(key)) for host in ("h1", "h2")}
-    wait_until("work on all hosts", job, lambda s: all(hosts_of(s).get(h, 0) > 0 for h in ("h0", "h1", "h2")), 20)
+    join = {host: start(host, "join", ADDRESS, "--threads", "1", "--retry", "0", "--key", str(key)) for host in ("h1", "h2")}
+    wait_until("work on all hosts", job, lambda s: all(hosts_of(s).get(h, 0) > 0 for h in ("h0", "h1", "h2")))
     wait_until("time spent in tasks on all hosts", job,
-               lambda s: len(s["crew"]) == 3 and all(w["busy"] > 0 for w in s["crew"]), 20)
+               lambda s: len(s["crew"]) == 3 and all(w["busy"] > 0 for w in s["crew"]))
     with_the_wrong_key(folder, job)
     killed(join["h1"], job)
     join["h1"] = start("h1", "join", ADDRESS, "--threads", "1", "--key", str(key))
-    wait_until("the same host again", job, joined("h1"), 20)
+    wait_until("the same host again", job, joined("h1"))
     asked_to_leave(join["h1"], job)
     cut_off(join["h2"], job)
+    hold(None)
     try:
-        out, err = driver.communicate(timeout=300 * SLOW)
+        out, err = driver.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
         driver.kill()
         return check(False, "the job did not end")
     if not check(driver.returncode == 0, f"job: exit {driver.returncode}, {err!r}"):
         return None
     end = json.loads(out)
-    check(end["clocks"] == clocks and end["tasks"] == 16 * clocks, f"tasks lost or run twice: {end}")
+    check(end["clocks"] == CLOCKS and end["tasks"] == 16 * CLOCKS, f"tasks lost or run twice: {end}")
     check(model.read_bytes() == want, "the model differs from the one of a run on one host")
     return None
-
-
-def build_app(folder):
-    app, library = folder / "kmeans.so", Path(os.environ["SHOAL_LIB"])
-    flags = ["-fsanitize=" + os.environ["SHOAL_SANITIZE"]] if os.environ.get("SHOAL_SANITIZE") else []
-    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", *flags, f"-I{SOURCE}/include",
-                    f"-I{os.environ['SHOAL_BUILD_DIR']}/include", f"{SOURCE}/examples/kmeans_app.c", "-o", str(app),
-                    f"-Wl,-rpath,{library.parent}", str(library)], check=True)
-    return str(app)
 
 
 def write_points(folder, count):
@@ -248,15 +250,16 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["XDG_RUNTIME_DIR"] = name
-        app, data = build_app(folder), write_points(folder, 300000)
+        os.environ.update(HELD_APP="kmeans", HELD_FILE=str(folder / "held"))
+        data = write_points(folder, 100000)
         try:
             try:
                 make_hosts()
             except subprocess.CalledProcessError as error:
                 skip(f"cannot make hosts here: {' '.join(error.cmd)}: {error.stderr.decode().strip()}")
-            clocks, want = reference(folder, app, data)
+            want = reference(folder, data)
             if want is not None:
-                on_three_hosts(folder, app, data, clocks, want)
+                on_three_hosts(folder, data, want)
         finally:
             end_hosts()
     for problem in problems:

@@ -3,14 +3,13 @@
 while it samples, its driver is killed and it is resumed, and the model is the same, byte for byte; new documents find the
 topics one expects.
 """
-# ctest: fast timeout=600
+# ctest: fast disturb timeout=600
 import json
 import lzma
 import os
-import subprocess
 from pathlib import Path
 
-from train_jobs import FIELDS, SHOAL, SLOW, check, disturbed_is_the_same, good, in_own_folder, job, shoal, wait_for
+from train_jobs import FIELDS, check, disturbed_is_the_same, good, in_own_folder, killed_driver_goes_on, shoal
 
 DATA = Path(os.environ["SHOAL_DATA"]) / "train" / "news20"
 WORDS = ["train", "lda", "docword.news.txt", "--set", "topics=50", "--set", "evaluate=0", "--threads", "1", "--json"]
@@ -34,37 +33,16 @@ def with_iterations(count):
     return [*WORDS, "--set", f"iterations={count}"]
 
 
-def iterations_of_some_seconds():
-    """By the machine: too few and the job is over before it is disturbed. Time of the processor counts: what else runs while
-    this is measured may be over when it matters."""
-    told = json.loads(good(*with_iterations(20), "--workers", "1"))
-    return max(60, min(4000, int(20 * 6 / max(0.01, told["cpu_s"]))))
-
-
-def workers_die_come_and_go_and_the_model_is_the_same(iterations):
-    words = with_iterations(iterations)
+def workers_die_come_and_go_and_the_model_is_the_same():
+    words = with_iterations(40)
     quiet = json.loads(good(*words, "--workers", "1", "--out", "quiet.shoal"))
     for field in FIELDS:
         check(field in quiet, f"no field '{field}' in {quiet}")
     check(quiet["app"] == "lda" and quiet["objective"] == "nll" and 5 < quiet["value"] < 12, f"{quiet}")
     check(len(quiet["said"]) == 12 and all(line.startswith("topic ") for line in quiet["said"]), f"{quiet['said']}")
     disturbed_is_the_same(words, quiet, (4, 1, 3))
+    killed_driver_goes_on(words, quiet)
     return quiet
-
-
-def a_job_goes_on_after_its_driver_was_killed(iterations, clocks):
-    """From its last checkpoint, to the same model. Needs quiet.shoal."""
-    words = [*with_iterations(iterations), "--workers", "2", "--out", "resumed.shoal", "--checkpoint", "kept"]
-    child = subprocess.Popen([SHOAL, *words, "--checkpoint-every", "200ms", "--name", "cut-short"],
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for("a checkpoint", lambda: (now := job("cut-short")) and now["status"]["checkpoints"] > 0 and
-             now["status"]["clocks"] > clocks // 8)
-    check(child.poll() is None, "it ended before it could be killed")
-    child.kill()
-    child.wait()
-    told = json.loads(good(*words, "--resume"))
-    check(told.get("clocks") == clocks, f"resumed: {told}")
-    check(Path("resumed.shoal").exists() and Path("quiet.shoal").read_bytes() == Path("resumed.shoal").read_bytes(), "the resumed model differs")
 
 
 def new_documents_find_their_topics():
@@ -121,9 +99,7 @@ def test():
         print("skipped: 20 Newsgroups is not here")
         return 77
     write_corpus()
-    iterations = iterations_of_some_seconds()
-    quiet = workers_die_come_and_go_and_the_model_is_the_same(iterations)
-    a_job_goes_on_after_its_driver_was_killed(iterations, quiet["clocks"])
+    quiet = workers_die_come_and_go_and_the_model_is_the_same()
     new_documents_find_their_topics()
     a_job_goes_on_from_a_model(quiet)
     return 0

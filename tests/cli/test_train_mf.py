@@ -2,20 +2,17 @@
 """`shoal train mf` on MovieLens (ml-latest-small), as people run it: workers are killed, added and taken away while it
 trains, and the model is the same, byte for byte; predictions and their errors agree with each other.
 """
-# ctest: fast timeout=240
+# ctest: fast disturb timeout=240
 import json
 import lzma
 import math
 import os
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
-from train_jobs import FIELDS, SHOAL, SLOW, check, disturbed_is_the_same, good, job, problems, shoal, wait_for
+from train_jobs import FIELDS, check, disturbed_is_the_same, good, in_own_folder, killed_driver_goes_on, shoal
 
 DATA = Path(os.environ["SHOAL_DATA"]) / "train" / "movielens" / "ratings.csv.xz"
-EPOCHS = 2500 // min(SLOW, 4)  # some seconds; sanitizers slow the commands beside it, too
+EPOCHS = 60
 WORDS = ["train", "mf", "train.csv", "--set", f"epochs={EPOCHS}", "--set", "rank=24", "--set", "l2=0.15",
          "--threads", "1", "--json"]
 
@@ -26,27 +23,36 @@ def workers_die_come_and_go_and_the_model_is_the_same():
         check(field in quiet, f"no field '{field}' in {quiet}")
     check(quiet["app"] == "mf" and quiet["objective"] == "rmse" and quiet["clocks"] == EPOCHS, f"{quiet}")
     disturbed_is_the_same(WORDS, quiet, (4, 1, 3))
+    killed_driver_goes_on(WORDS, quiet)
 
 
-def a_job_goes_on_after_its_driver_was_killed():
-    """From its last checkpoint, to the same model. Needs quiet.shoal."""
-    words = [*WORDS, "--workers", "2", "--out", "resumed.shoal", "--checkpoint", "kept"]
-    child = subprocess.Popen([SHOAL, *words, "--checkpoint-every", "200ms", "--name", "cut-short"],
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for("a checkpoint", lambda: (now := job("cut-short")) and now["status"]["checkpoints"] > 0 and
-             now["status"]["clocks"] > EPOCHS // 8)
-    check(child.poll() is None, "it ended before it could be killed")
-    child.kill()
-    child.wait()
-    told = json.loads(good(*words, "--resume"))
-    check(told["clocks"] == EPOCHS, f"resumed: {told}")
-    check(Path("quiet.shoal").read_bytes() == Path("resumed.shoal").read_bytes(), "the resumed model differs")
+def the_best_epoch_is_kept_also_after_the_driver_was_killed():
+    """It overfits from the first epochs on, so the model that is kept is older than the last checkpoint."""
+    words = ["train", "mf", "train.csv", "--set", f"epochs={EPOCHS}", "--set", "rank=24", "--set", "l2=0.05", "--set",
+             "rate=0.02", "--set", "holdout=0.1", "--threads", "1", "--json"]
+    quiet = json.loads(good(*words, "--workers", "1", "--out", "quiet_best.shoal"))
+    check(quiet["stopped"] == "held_out" and quiet["converged"] is True and quiet["clocks"] == EPOCHS, f"{quiet}")
+    check(quiet["value"] == min(point[2] for point in quiet["curve"]), f"value {quiet['value']}, {quiet['curve']}")
+    check(any("kept: the model of epoch" in line for line in quiet["said"]), f"said {quiet['said']}")
+    killed_driver_goes_on(words, quiet, calm="best", clock=EPOCHS // 3)
+
+
+def how_it_ended_is_told():
+    def ended(*settings):
+        result = shoal("train", "mf", "train.csv", "--json", *(w for s in settings for w in ("--set", s)))
+        told = json.loads(result.stdout)
+        return told["stopped"], told["converged"], told["clocks"], "not converged" in result.stderr
+
+    check(ended("algorithm=als", "epochs=2") == ("limit", False, 6, True), "als of two epochs")
+    check(ended("algorithm=als", "epochs=99")[:2] == ("tolerance", True), "als to the end")
+    check(ended("epochs=3") == ("schedule", None, 3, False), "sgd by its schedule")
 
 
 def predictions_and_errors_agree():
-    for algorithm, at_most in (("sgd", 0.93), ("als", 0.93)):
+    for algorithm, at_most in (("sgd", 0.895), ("als", 0.895)):
         model = f"{algorithm}.shoal"
-        good("train", "mf", "train.csv", "--set", f"algorithm={algorithm}", "--set", "l2=0.1", "--out", model)
+        said = json.loads(good("train", "mf", "train.csv", "--set", f"algorithm={algorithm}", "--json", "--out", model))["said"]
+        check(said and "l2=" in said[0] and "epochs=" in said[0] and "executors=" in said[0], f"{algorithm}: said {said}")
         predicted = [float(line) for line in good("predict", model, "test.csv").split()]
         known = [float(line.split(",")[2]) for line in Path("test.csv").read_text().split()]
         check(len(predicted) == len(known), f"{algorithm}: {len(predicted)} predictions of {len(known)}")
@@ -57,7 +63,7 @@ def predictions_and_errors_agree():
         told = json.loads(good("eval", model, "test.csv", "--json"))
         check(abs(told["rmse"] - rmse) < 1e-5 and abs(told["mae"] - mae) < 1e-5 and told["count"] == len(known),
               f"{algorithm}: told {told}, found rmse {rmse}, mae {mae}")
-        # Biases alone have 0.91 here, no model at all 1.06.
+        # Biases alone have 0.91 here, no model at all 1.06; a penalty of 0.05 for all data 0.90 and 0.92.
         check(rmse < at_most, f"{algorithm}: rmse {rmse}")
         Path("pairs.csv").write_text("1,31\n1,no such film\nnobody,31\nnobody,no such film\n")
         unknown = [float(line) for line in good("predict", model, "pairs.csv").split()]
@@ -94,21 +100,15 @@ def mistakes_are_named():
 def main():
     if not DATA.exists():
         print(f"skipped: {DATA} is missing")
-        sys.exit(77)
+        return 77
     lines = lzma.open(DATA, "rt").read().split()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        os.environ["XDG_RUNTIME_DIR"] = folder
-        Path("train.csv").write_text("".join(f"{l}\n" for i, l in enumerate(lines) if i % 10 != 3))
-        Path("test.csv").write_text("".join(f"{l}\n" for i, l in enumerate(lines) if i % 10 == 3))
-        for test in (workers_die_come_and_go_and_the_model_is_the_same, a_job_goes_on_after_its_driver_was_killed,
-                     predictions_and_errors_agree, counts_are_learnt_too, mistakes_are_named):
-            test()
-        os.chdir("/")
-    for problem in problems:
-        print(problem)
-    sys.exit(1 if problems else 0)
+    Path("train.csv").write_text("".join(f"{l}\n" for i, l in enumerate(lines) if i % 10 != 3))
+    Path("test.csv").write_text("".join(f"{l}\n" for i, l in enumerate(lines) if i % 10 == 3))
+    for test in (workers_die_come_and_go_and_the_model_is_the_same, the_best_epoch_is_kept_also_after_the_driver_was_killed,
+                 how_it_ended_is_told, predictions_and_errors_agree, counts_are_learnt_too, mistakes_are_named):
+        test()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    in_own_folder(main)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# ctest: full timeout=300
+# ctest: full disturb timeout=300
 """Data larger than memory: with --spill a job trains within a limit of a quarter of its data and leaves the model of a
 run without any, byte for byte; without, it ends with words that name the option. A disk that is full
 or fails is an error as well."""
@@ -20,7 +20,7 @@ def limited(words, **options):
     """Runs under the limit: files that are mapped and shared do not count, all other memory does."""
     def limit():
         resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
-    return subprocess.run([SHOAL, *words], capture_output=True, text=True, timeout=120 * SLOW, preexec_fn=limit, **options)
+    return subprocess.run([SHOAL, *words], capture_output=True, text=True, timeout=300 * SLOW, preexec_fn=limit, **options)
 
 
 def a_job_that_spills_leaves_the_same_model(folder, app, data, *settings):

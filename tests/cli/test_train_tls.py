@@ -2,20 +2,13 @@
 """A training job that talks TLS only, and one that talks plain: who joins how, who is turned away and is told what to do,
 that the model is the same bit for bit, and that nothing but TLS passes on the line. All on loopback.
 """
-# ctest: fast timeout=240
-import json
-import os
+# ctest: fast disturb timeout=240
 import signal
 import socket
-import subprocess
 import threading
-import time
 from pathlib import Path
 
-from train_jobs import SLOW, check, good, in_own_folder, job, shoal, start, wait_for, workers_up
-
-SOURCE = Path(os.environ["SHOAL_SOURCE_DIR"])
-LIMIT_S = 60 * SLOW
+from train_jobs import LIMIT_S, Held, check, good, in_own_folder, job, shoal, start, workers_up
 
 
 def end_of(child, status, *texts):
@@ -68,9 +61,9 @@ def is_tls(data):
     return at > 0
 
 
-def words(name, clocks, *more):
-    return ["train", "./kmeans.so", "points.csv", "--workers", "1", "--threads", "1", "--staleness", "0", "--set", "k=20",
-            "--set", f"clocks={clocks}", "--name", name, "--out", f"{name}.shoal", *more]
+def words(name, *more):
+    return ["train", "kmeans", "points.csv", "--workers", "1", "--threads", "1", "--staleness", "0", "--set", "k=20",
+            "--set", "clocks=100", "--json", "--out", f"{name}.shoal", *more]
 
 
 def key_of(name):
@@ -95,9 +88,9 @@ def strangers_are_turned_away(address, key):
         check(stranger.recv(100) == b"", "a stranger was answered")
 
 
-def a_job_of_its_own_in_tls(clocks):
-    driver = start(*words("secret", clocks, "--tls"))
-    wait_for("a worker in TLS", lambda: len(workers_up("secret")) == 1)
+def a_job_of_its_own_in_tls():
+    held = Held(words("secret", "--tls"), "secret", 2)
+    held.wait_up(1)
     address = job("secret")["address"]
     check(address.startswith("tls://127.0.0.1:"), f"listed at {address}")
     key = key_of("secret")
@@ -107,46 +100,52 @@ def a_job_of_its_own_in_tls(clocks):
     check(found and found["status"]["refused"] == before + 3, f"refused {before}, then {found and found['status']}")
     host, port = address.removeprefix("tls://").rsplit(":", 1)
     line = Line((host, int(port)))
-    join = start("join", line.address, "--tls", "--key", key, "--threads", "1")
-    wait_for("a worker that joins", lambda: any(w["away"] and w["executors"] > 0 for w in workers_up("secret")))
+    join = start("join", line.address, "--tls", "--key", key, "--threads", "1", env=held.env)
+    held.step_until("a worker that joins", lambda: any(w["away"] and w["executors"] > 0 for w in workers_up("secret")))
     good("scale", "secret", "2")
-    wait_for("three workers", lambda: len(workers_up("secret")) == 3)
-    time.sleep(0.3)
+    held.step_until("three workers", lambda: len(workers_up("secret")) == 3)
+    held.step_until("tasks on the line", lambda: len(line.seen[0]) > 1000)
     join.send_signal(signal.SIGTERM)
+    held.step_until("the guest to leave", lambda: join.poll() is not None)
     end_of(join, 0, f"joined kmeans at tls://{line.address} with 1 thread", "left")
-    check(len(line.seen) == 2 and all(is_tls(seen) for seen in line.seen) and len(line.seen[0]) > 1000,
+    check(len(line.seen) == 2 and all(is_tls(seen) for seen in line.seen),
           f"on the line: {[bytes(seen[:64]) for seen in line.seen]}")
     check(all(b"SHOAL" not in seen and b"kmeans" not in seen for seen in line.seen), "words on the line")
-    end_of(driver, 0)
+    held.end()
 
 
-def tls_is_not_talked_down(clocks):
-    driver = start(*words("open", clocks))
-    wait_for("a worker", lambda: len(workers_up("open")) == 1)
+def tls_is_not_talked_down():
+    held = Held(words("open"), "open", 2)
+    held.wait_up(1)
     address = job("open")["address"]
     check("://" not in address, f"a plain job is listed at {address}")
     refused(1, f"'{address}' speaks without TLS, this side only with it; start the job with --tls", "join", "--tls", address,
             "--key", key_of("open"))
-    driver.send_signal(signal.SIGTERM)
-    driver.communicate(timeout=LIMIT_S)
+    held.kill()
+
+
+def an_open_address_is_warned_of_once():
+    for listen, more, warns in (("0.0.0.0:0", [], 1), ("tcp://0.0.0.0:0", [], 1), ("tls://0.0.0.0:0", [], 0), ("127.0.0.1:0", [], 0),
+                                ("localhost:0", [], 0), ("0.0.0.0:0", ["--tls"], 0)):
+        status, _, said = Held(words("short", "--listen", listen, *more), "short", None).finish()
+        warnings = [line for line in said.splitlines() if "can read and change it" in line]
+        check(status == 0 and len(warnings) == warns and all("use --tls" in w for w in warnings),
+              f"--listen {listen} {more}: exit {status}, {said!r}")
 
 
 def prepare():
-    """Gives how many clocks take some seconds on this machine, in which there is time for all that is done to a job."""
-    build = subprocess.run([os.environ.get("CC", "cc"), "-std=c17", "-O2", "-shared", "-fPIC", f"-I{SOURCE}/include", "-o",
-                            "kmeans.so", str(SOURCE / "examples/kmeans_app.c"), "-lm"], capture_output=True, text=True)
-    check(build.returncode == 0, build.stderr)
+    """The data, and the model of a job that nobody disturbs."""
     Path("points.csv").write_text("".join(f"{(i * 37) % 101},{(i * 61) % 89}\n" for i in range(20000)))
-    short = json.loads(good(*words("short", 200, "--json")))
-    return max(1200, int(200 * 10 / short["seconds"]))
+    Held(words("plain"), "plain", None).end()
+    return Path("plain.shoal").read_bytes()
 
 
 def main():
-    clocks = prepare()
-    a_job_of_its_own_in_tls(clocks)
-    good(*words("plain", clocks))
-    check(Path("secret.shoal").read_bytes() == Path("plain.shoal").read_bytes(), "the models of both differ")
-    tls_is_not_talked_down(clocks)
+    want = prepare()
+    an_open_address_is_warned_of_once()
+    a_job_of_its_own_in_tls()
+    check(Path("secret.shoal").read_bytes() == want, "the models of both differ")
+    tls_is_not_talked_down()
 
 
 if __name__ == "__main__":

@@ -2,14 +2,14 @@
 """A training job over UCX, on loopback: workers of its own, one that joins, one that is killed, strangers at its door; the
 model must be that of a job over TCP, bit for bit. Skipped where UCX is not built in (-DSHOAL_UCX=ON) or not installed.
 """
-# ctest: fast timeout=240
+# ctest: fast disturb timeout=240
 import os
 import signal
 import socket
 from pathlib import Path
 
 import test_train_tls as jobs
-from train_jobs import check, good, in_own_folder, job, shoal, start, wait_for, workers_up
+from train_jobs import Held, check, good, in_own_folder, job, shoal, start, told, workers_up
 
 
 def why_not():
@@ -30,21 +30,22 @@ def strangers_cost_nothing(address):
     jobs.refused(1, "does not know this key", "join", address, "--key", "no.key")
 
 
-def a_job_over_ucx(clocks):
-    driver = start(*jobs.words("ucx", clocks, "--listen", "ucx://127.0.0.1:0"))
-    wait_for("a worker over UCX", lambda: len(workers_up("ucx")) == 1)
+def a_job_over_ucx():
+    held = Held(jobs.words("ucx", "--listen", "ucx://127.0.0.1:0"), "ucx", 2)
+    held.wait_up(1)
     address = job("ucx")["address"]
     check(address.startswith("ucx://127.0.0.1:"), f"listed at {address}")
     strangers_cost_nothing(address)
-    join = start("join", address, "--key", jobs.key_of("ucx"), "--threads", "1")
-    wait_for("a worker that joins", lambda: any(w["away"] and w["executors"] > 0 for w in workers_up("ucx")))
+    join = start("join", address, "--key", jobs.key_of("ucx"), "--threads", "1", env=held.env)
+    held.step_until("a worker that joins", lambda: any(w["away"] and w["executors"] > 0 for w in workers_up("ucx")))
     good("scale", "ucx", "2")
-    wait_for("three workers", lambda: len(workers_up("ucx")) == 3)
+    held.step_until("three workers", lambda: len(workers_up("ucx")) == 3)
     os.kill(next(w["pid"] for w in workers_up("ucx") if not w["away"]), signal.SIGKILL)
-    wait_for("the loss", lambda: (job("ucx") or {"status": {"workers_lost": 1}})["status"]["workers_lost"] == 1)
+    held.wait("the loss", lambda: told("ucx", "workers_lost") == 1)
     join.send_signal(signal.SIGTERM)
+    held.step_until("the guest to leave", lambda: join.poll() is not None)
     jobs.end_of(join, 0, f"joined kmeans at {address} with 1 thread", "left")
-    jobs.end_of(driver, 0)
+    held.end()
 
 
 def main():
@@ -52,10 +53,9 @@ def main():
     if reason:
         print(f"skipped: {reason}")
         return 77
-    clocks = jobs.prepare()
-    a_job_over_ucx(clocks)
-    good(*jobs.words("plain", clocks))
-    check(Path("ucx.shoal").read_bytes() == Path("plain.shoal").read_bytes(), "the models of both differ")
+    want = jobs.prepare()
+    a_job_over_ucx()
+    check(Path("ucx.shoal").read_bytes() == want, "the models of both differ")
     return 0
 
 

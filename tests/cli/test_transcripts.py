@@ -61,7 +61,7 @@ def matches(expected, actual):
 
 
 def run_block(block, folder, env):
-    return subprocess.run(["bash", "-c", block.command], cwd=folder, env=env, capture_output=True, timeout=60,
+    return subprocess.run(["bash", "-c", block.command], cwd=folder, env=env, capture_output=True, timeout=100,
                           stdin=subprocess.DEVNULL)
 
 

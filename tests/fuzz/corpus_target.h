@@ -10,19 +10,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Memory that has an end, as the world has: a header may promise any number of documents. */
-enum { CORPUS_BLOCK_MAX = 1 << 22 };
-
-static void *bounded(void *ctx, void *p, size_t size)
-{
-    (void)ctx;
-    if (size > CORPUS_BLOCK_MAX)
-        return NULL;
-    return base_alloc_libc.fn(base_alloc_libc.ctx, p, size);
-}
-
-static const struct base_alloc corpus_alloc = {bounded, NULL};
-
 static void check_proper(const struct data_corpus *c)
 {
     uint64_t tokens = 0, empty = 0;
@@ -62,21 +49,17 @@ static void check_same(const struct data_corpus *a, const struct data_corpus *b)
     }
 }
 
-/* Loads file "f" in one piece and in several, with bounded memory; what loads must be proper, the
- * same, and survive saving (in any memory: a binary file takes blocks of other sizes). */
+/* Loads file "f" in one piece and in several; what loads must be proper, the same, and survive saving. */
 static void check_loads(shoal_env *env, const struct data_corpus_opts *wanted)
 {
-    const struct base_alloc *before = env->alloc;
     struct data_corpus_opts opts = *wanted;
     struct data_corpus one = {0}, pieces = {0}, back = {0};
     shoal_err err = SHOAL_ERR_INIT, other = SHOAL_ERR_INIT;
 
-    env->alloc = &corpus_alloc;
     opts.threads = 1;
     shoal_status st = data_corpus_load(env, "f", &opts, &one, &err);
     opts.threads = 4;
     shoal_assert(data_corpus_load(env, "f", &opts, &pieces, &other) == st);
-    env->alloc = before;
     if (st == SHOAL_OK) {
         check_proper(&one);
         check_same(&one, &pieces);
@@ -94,18 +77,15 @@ static void check_loads(shoal_env *env, const struct data_corpus_opts *wanted)
 /* A model of the words that were chosen from file "f" reads the whole file as what was chosen. */
 static inline void check_model_reads(shoal_env *env, const struct data_corpus_opts *chosen)
 {
-    const struct base_alloc *before = env->alloc;
     struct data_corpus_opts whole = {.format = chosen->format, .vocab = chosen->vocab};
     struct data_corpus one = {0}, again = {0};
 
-    env->alloc = &corpus_alloc;
     if (data_corpus_load(env, "f", chosen, &one, NULL) == SHOAL_OK) {
         whole.known = one.names.count > 0 ? &one.names : NULL;
         whole.words = one.names.count > 0 ? 0 : one.x.words;
         if (data_corpus_load(env, "f", &whole, &again, NULL) == SHOAL_OK)
             check_same(&one, &again);
     }
-    env->alloc = before;
     data_corpus_fini(&one);
     data_corpus_fini(&again);
 }

@@ -92,7 +92,7 @@ static shoal_status begin(shoal_env *env, bool resume, struct env_loop **out_loo
                           struct train_master **out_master, shoal_err *err)
 {
     struct wire_opts wire = WIRE_OPTS_INIT;
-    struct wire_key key = {{0}};
+    struct wire_key key = {.bytes = {0}};
     struct train_master_opts opts = {.app = &APP,
                                      .path = "",
                                      .settings = "",

@@ -1,4 +1,4 @@
-/* Fuzz target: any bytes as UCI bag of words or LDA-C, with a vocabulary after a NUL byte. What loads
+/* Fuzz target: any bytes as UCI bag of words, MatrixMarket or LDA-C, with a vocabulary after a NUL byte. What loads
  * must be a proper corpus, must not depend on the number of pieces it was parsed in, and must survive
  * saving; a model of its words must know them. */
 #include "corpus_target.h"
@@ -16,6 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         shoal_assert(env_sim_put(env, "v", nul + 1, size - text - 1) == SHOAL_OK);
         opts.vocab = "v";
     }
+    check_loads(env, &opts);
+    opts.format = DATA_CORPUS_MM;
     check_loads(env, &opts);
     opts.format = DATA_CORPUS_LDAC;
     check_loads(env, &opts);

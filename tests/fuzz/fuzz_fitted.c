@@ -2,7 +2,7 @@
  * by in a finite time; and saved again they are read back equal. */
 #include "advise/save.h"
 #include "base/assert.h"
-#include "sim/fitted.h"
+#include "sim/bind.h"
 #include <math.h>
 #include <string.h>
 

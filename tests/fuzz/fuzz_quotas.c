@@ -1,6 +1,6 @@
 /* Any bytes as a file of quotas: refused in words, or a quota for groups that are there. */
 #include "base/assert.h"
-#include "study/quotas.h"
+#include "study/load.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

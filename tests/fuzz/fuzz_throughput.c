@@ -1,7 +1,7 @@
 /* Any bytes as a throughput table: refused with words, or rates that are finite and not negative.
  */
 #include "base/assert.h"
-#include "sim/throughput.h"
+#include "sim/bind.h"
 #include <math.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

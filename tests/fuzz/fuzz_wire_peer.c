@@ -1,6 +1,6 @@
 /* fuzz_wire_peer.c - any bytes to a server, before and after a valid handshake. Byte 0 chooses: 0,
- * the rest is what a stranger sends; else a client that knows the key does what the rest says, step
- * by step. A stranger is never accepted, is refused exactly once and costs little; after a
+ * the rest is what a stranger sends; else a client that knows the key, or when it is odd the one to
+ * join, does what the rest says, step by step. A stranger is never accepted, is refused exactly once and costs little; after a
  * handshake the end comes at most once. Nothing is left behind. */
 #include "base/assert.h"
 #include "wire/frame.h"
@@ -54,6 +54,7 @@ static void accept_peer(void *ctx, struct wire_peer *peer)
     static const struct wire_peer_ops OPS = {NULL, message, closed};
     struct fuzz *f = ctx;
     shoal_assert(f->knows_key && f->accepted++ == 0);
+    shoal_assert(wire_peer_joins(peer) == f->key.joins);
     f->peer = peer;
     wire_peer_set(peer, &OPS, f);
 }
@@ -75,7 +76,7 @@ static void send_bytes(struct fuzz *f, const void *bytes, size_t size)
 static void on_opened(void *ctx, struct env_conn *conn)
 {
     struct fuzz *f = ctx;
-    struct wire_hello hello = {.kind = WIRE_HELLO, .role = WIRE_CLIENT};
+    struct wire_hello hello = {.kind = WIRE_HELLO, .role = WIRE_CLIENT, .joins = f->key.joins};
     (void)conn;
     wire_hello_format(&hello, f->hello);
     if (f->knows_key)
@@ -187,6 +188,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     shoal_assert(wire_key_new(f.env, &f.key, NULL) == SHOAL_OK);
     shoal_assert(wire_server_new(f.home, "home:7", &f.key, NULL, accept_peer, refused, &f,
                                  &f.server, NULL) == SHOAL_OK);
+    if (data[0] % 2 == 1)
+        shoal_assert(wire_key_joining(&f.key, &f.key));
     shoal_assert(env_connect(f.away, "home:7", 1000 * MS, &OPS, &f, &f.conn, NULL) == SHOAL_OK);
     run(&f, 1);
     if (f.knows_key) {

@@ -122,7 +122,7 @@ static void be_a_server(struct fuzz *f, const struct wire_key *key)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct wire_key key = {{7}};
+    const struct wire_key key = {.bytes = {7}};
     struct fuzz f = {.refused = 0};
     if (size == 0)
         return 0;

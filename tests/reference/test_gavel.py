@@ -3,7 +3,7 @@
 
 Average completion time, makespan and, where the peer has it, the worst finish-time fairness: a job's time over its
 time on an n-th of every kind, n the average number of jobs during its life."""
-# ctest: fast timeout=120
+# ctest: fast timeout=300
 import csv
 import json
 

@@ -3,7 +3,7 @@
 
 The Philly-shaped traces ask for some (model, GPUs) that the published throughput table does not have: that is said in
 words, and without those jobs they run."""
-# ctest: full timeout=120
+# ctest: full timeout=300
 import ast
 import json
 import subprocess

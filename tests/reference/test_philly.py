@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The 82,247 jobs of the Philly list run under las with locality on a cluster of their size; all end."""
-# ctest: full timeout=120
+# ctest: full timeout=300
 from reference import Report, Workplace, sim
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Sia's workloads and profiles load, bind and run on its mixed cluster."""
-# ctest: fast timeout=120
+# ctest: fast timeout=300
 from reference import Report, Workplace, sim
 
 

@@ -11,15 +11,9 @@ struct knobs {
     double every_s;
 };
 
-static const struct base_opt rows[] = {
-    {.name = "every",
-     .type = BASE_OPT_DURATION,
-     .meta = "TIME",
-     .fallback = "24h",
-     .help = "choose again so often",
-     .min = 60,
-     .max = 366 * 86400.0,
-     .offset = offsetof(struct knobs, every_s)},
+static const shoal_opt rows[] = {
+    {offsetof(struct knobs, every_s), SHOAL_OPT_DURATION, "every", 0, "TIME", "24h",
+     "choose again so often", .min = 60, .max = 366 * 86400.0},
 };
 
 struct note {

@@ -54,47 +54,31 @@ struct knobs {
     bool hope, ages;
 };
 
-#define TIME_ROW(word, text, about, field)                                                         \
-    {                                                                                              \
-        .name = (word), .type = BASE_OPT_DURATION, .meta = "TIME", .fallback = (text),             \
-        .help = (about), .min = 60, .max = 3660 * 86400.0, .offset = offsetof(struct knobs, field) \
-    }
-#define SHARE_ROW(word, text, about, field, low, high)                                        \
-    {                                                                                         \
-        .name = (word), .type = BASE_OPT_F64, .meta = "SHARE", .fallback = (text),            \
-        .help = (about), .min = (low), .max = (high), .offset = offsetof(struct knobs, field) \
-    }
+#define AT(member) offsetof(struct knobs, member)
 
-static const struct base_opt rows[] = {
-    TIME_ROW("memory", "30d", "what was seen so long ago counts a third; less for short jobs",
-             memory_s),
-    TIME_ROW("horizon", "72h", "how long prices are taken to keep their order", horizon_s),
-    TIME_ROW("wait", "2h", "how long a pause for lower prices is taken to last", wait_s),
-    TIME_ROW("keep", "30m", "time before the deadline that is never waited away", keep_s),
-    SHARE_ROW("reserve", "0.08", "share of the time left that is not planned with", reserve, 0,
-              0.9),
-    SHARE_ROW("trust", "0.3", "share of the time an offer should stay up that is counted on", trust,
-              0.01, 1),
-    SHARE_ROW("patience", "0.1", "share of the time to wait out when there is no deadline",
-              patience, 0, 0.9),
-    SHARE_ROW("band", "0.03", "share by which progress must be ahead before it pauses", band, 0, 1),
-    {.name = "price",
-     .type = BASE_OPT_F64,
-     .meta = "USD",
-     .fallback = "0",
-     .help = "US dollars for a step to pay at most while there is time; 0: learnt",
-     .max = 1e9,
-     .offset = offsetof(struct knobs, price_usd)},
-    {.name = "hope",
-     .type = BASE_OPT_FLAG,
-     .fallback = "true",
-     .help = "wait for what may come back",
-     .offset = offsetof(struct knobs, hope)},
-    {.name = "ages",
-     .type = BASE_OPT_FLAG,
-     .fallback = "true",
-     .help = "reckon with how long an offer has been up",
-     .offset = offsetof(struct knobs, ages)},
+static const shoal_opt rows[] = {
+    {AT(memory_s), SHOAL_OPT_DURATION, "memory", 0, "TIME", "30d",
+     "what was seen so long ago counts a third; less for short jobs", .min = 60,
+     .max = 3660 * 86400.0},
+    {AT(horizon_s), SHOAL_OPT_DURATION, "horizon", 0, "TIME", "72h",
+     "how long prices are taken to keep their order", .min = 60, .max = 3660 * 86400.0},
+    {AT(wait_s), SHOAL_OPT_DURATION, "wait", 0, "TIME", "2h",
+     "how long a pause for lower prices is taken to last", .min = 60, .max = 3660 * 86400.0},
+    {AT(keep_s), SHOAL_OPT_DURATION, "keep", 0, "TIME", "30m",
+     "time before the deadline that is never waited away", .min = 60, .max = 3660 * 86400.0},
+    {AT(reserve), SHOAL_OPT_F64, "reserve", 0, "SHARE", "0.08",
+     "share of the time left that is not planned with", .max = 0.9},
+    {AT(trust), SHOAL_OPT_F64, "trust", 0, "SHARE", "0.3",
+     "share of the time an offer should stay up that is counted on", .min = 0.01, .max = 1},
+    {AT(patience), SHOAL_OPT_F64, "patience", 0, "SHARE", "0.1",
+     "share of the time to wait out when there is no deadline", .max = 0.9},
+    {AT(band), SHOAL_OPT_F64, "band", 0, "SHARE", "0.03",
+     "share by which progress must be ahead before it pauses", .max = 1},
+    {AT(price_usd), SHOAL_OPT_F64, "price", 0, "USD", "0",
+     "US dollars for a step to pay at most while there is time; 0: learnt", .max = 1e9},
+    {AT(hope), SHOAL_OPT_FLAG, "hope", 0, NULL, "true", .help = "wait for what may come back"},
+    {AT(ages), SHOAL_OPT_FLAG, "ages", 0, NULL, "true",
+     .help = "reckon with how long an offer has been up"},
 };
 
 struct note {

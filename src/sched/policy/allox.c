@@ -220,15 +220,9 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
     return st != SHOAL_OK ? st : sched_plan_status(plan);
 }
 
-static const struct base_opt opts[] = {
-    {.name = "window",
-     .type = BASE_OPT_U64,
-     .meta = "N",
-     .fallback = "128",
-     .min = 1,
-     .max = 4096,
-     .help = "match at most this many waiting jobs, the longest-waiting ones",
-     .offset = offsetof(struct memory, window)},
+static const shoal_opt opts[] = {
+    {offsetof(struct memory, window), SHOAL_OPT_U64, "window", 0, "N", "128",
+     "match at most this many waiting jobs, the longest-waiting ones", .min = 1, .max = 4096},
 };
 
 const struct sched_policy sched_policy_allox = {
@@ -245,4 +239,5 @@ const struct sched_policy sched_policy_allox = {
     .work_conserving = false,
     .starvation_free = false,
     .decide = decide,
+    .settled = sched_policy_settled,
 };

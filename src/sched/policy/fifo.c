@@ -125,15 +125,11 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
 
 static const char *const backfill_names[] = {"none", "easy", "any", NULL};
 
-static const struct base_opt opts[] = {
-    {.name = "backfill",
-     .type = BASE_OPT_CHOICE,
-     .meta = "RULE",
-     .fallback = "none",
-     .choices = backfill_names,
-     .help = "who may overtake a head that does not fit: none, easy (only if it does not delay the "
-             "head), any",
-     .offset = offsetof(struct memory, backfill)},
+static const shoal_opt opts[] = {
+    {offsetof(struct memory, backfill), SHOAL_OPT_CHOICE, "backfill", 0, "RULE", "none",
+     "who may overtake a head that does not fit: none, easy (only if it does not delay the head), "
+     "any",
+     .choices = backfill_names},
 };
 
 const struct sched_policy sched_policy_fifo = {
@@ -149,4 +145,5 @@ const struct sched_policy sched_policy_fifo = {
     .work_conserving = false,
     .starvation_free = true,
     .decide = decide,
+    .settled = sched_policy_settled,
 };

@@ -232,27 +232,16 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
 
 static const char *const sharing_names[] = {"none", "pairs", NULL};
 
-static const struct base_opt opts[] = {
-    {.name = "aware",
-     .type = BASE_OPT_FLAG,
-     .fallback = "true",
-     .help = "prefer kinds by speed; false: in the order the cluster names them",
-     .offset = offsetof(struct memory, aware)},
-    {.name = "sharing",
-     .type = BASE_OPT_CHOICE,
-     .meta = "RULE",
-     .fallback = "none",
-     .choices = sharing_names,
-     .help = "what a job that finds no room may do: none (wait), pairs (share another's GPUs)",
-     .offset = offsetof(struct memory, sharing)},
-    {.name = "gain",
-     .type = BASE_OPT_F64,
-     .meta = "X",
-     .fallback = "1.5",
-     .min = 1,
-     .max = 2,
-     .help = "least combined speed of a pair, each job relative to running alone",
-     .offset = offsetof(struct memory, gain)},
+#define AT(member) offsetof(struct memory, member)
+
+static const shoal_opt opts[] = {
+    {AT(aware), SHOAL_OPT_FLAG, "aware", 0, NULL, "true",
+     .help = "prefer kinds by speed; false: in the order the cluster names them"},
+    {AT(sharing), SHOAL_OPT_CHOICE, "sharing", 0, "RULE", "none",
+     "what a job that finds no room may do: none (wait), pairs (share another's GPUs)",
+     .choices = sharing_names},
+    {AT(gain), SHOAL_OPT_F64, "gain", 0, "X", "1.5",
+     "least combined speed of a pair, each job relative to running alone", .min = 1, .max = 2},
 };
 
 const struct sched_policy sched_policy_fifo_types = {
@@ -269,4 +258,5 @@ const struct sched_policy sched_policy_fifo_types = {
     .work_conserving = true,
     .starvation_free = true,
     .decide = decide,
+    .settled = sched_policy_settled,
 };

@@ -131,7 +131,8 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
         struct sched_job *j = snap->jobs[i];
         uint64_t slice =
             1 + (uint64_t)fmin(useful_s(j, snap->cluster) / j->weight / m->slice_s, 1e15);
-        rechoose[i] = slice != j->note[0].u; /* a new slice: any kind may be its next */
+        rechoose[i] = slice != j->note[0].u; /* a new slice: any kind may be its next; who is on
+                                                its fastest stays, whenever the slice is counted */
         j->note[0].u = slice;
         order[i] = (struct sched_rank){.key = (double)slice, .job = i};
     }
@@ -146,28 +147,15 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
     return st == SHOAL_OK && m->pack ? pack_rest(plan, snap, order, m) : st;
 }
 
-static const struct base_opt opts[] = {
-    {.name = "slice",
-     .type = BASE_OPT_DURATION,
-     .meta = "TIME",
-     .fallback = "20m",
-     .min = 1,
-     .max = 1e9,
-     .help = "time a job runs before others get their turn",
-     .offset = offsetof(struct memory, slice_s)},
-    {.name = "pack",
-     .type = BASE_OPT_FLAG,
-     .fallback = "true",
-     .help = "let pairs share GPUs where the job models know their speed together",
-     .offset = offsetof(struct memory, pack)},
-    {.name = "gain",
-     .type = BASE_OPT_F64,
-     .meta = "X",
-     .fallback = "1.3",
-     .min = 1,
-     .max = 2,
-     .help = "least combined speed of a pair, each job relative to running alone",
-     .offset = offsetof(struct memory, gain)},
+#define AT(member) offsetof(struct memory, member)
+
+static const shoal_opt opts[] = {
+    {AT(slice_s), SHOAL_OPT_DURATION, "slice", 0, "TIME", "20m",
+     "time a job runs before others get their turn", .min = 1, .max = 1e9},
+    {AT(pack), SHOAL_OPT_FLAG, "pack", 0, NULL, "true",
+     .help = "let pairs share GPUs where the job models know their speed together"},
+    {AT(gain), SHOAL_OPT_F64, "gain", 0, "X", "1.3",
+     "least combined speed of a pair, each job relative to running alone", .min = 1, .max = 2},
 };
 
 const struct sched_policy sched_policy_gandiva = {
@@ -184,4 +172,5 @@ const struct sched_policy sched_policy_gandiva = {
     .work_conserving = true,
     .starvation_free = true,
     .decide = decide,
+    .settled = sched_policy_settled,
 };

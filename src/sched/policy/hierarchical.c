@@ -262,20 +262,15 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
 
 static const char *const inside_names[] = {"fair", "fifo", NULL};
 
-static const struct base_opt opts[] = {
+#define AT(member) offsetof(struct memory, member)
+
+static const shoal_opt opts[] = {
     SCHED_SHARE_ROWS,
-    {.name = "weights",
-     .type = BASE_OPT_STR,
-     .meta = "LIST",
-     .help = "weights of groups, as research=2,web=1; 1 for those not named",
-     .offset = offsetof(struct memory, weights)},
-    {.name = "inside",
-     .type = BASE_OPT_CHOICE,
-     .meta = "ORDER",
-     .fallback = "fair",
-     .choices = inside_names,
-     .help = "jobs of one group: fair, or fifo (the oldest takes what it can use)",
-     .offset = offsetof(struct memory, inside)},
+    {AT(weights), SHOAL_OPT_STR, "weights", 0, "LIST",
+     .help = "weights of groups, as research=2,web=1; 1 for those not named"},
+    {AT(inside), SHOAL_OPT_CHOICE, "inside", 0, "ORDER", "fair",
+     "jobs of one group: fair, or fifo (the oldest takes what it can use)",
+     .choices = inside_names},
 };
 
 const struct sched_policy sched_policy_hierarchical = {

@@ -39,15 +39,9 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
             .skip = true, .preempt = true, .fit = SCHED_FIT_PACK, .waiting = SCHED_WHY_FAIR_SHARE});
 }
 
-static const struct base_opt opts[] = {
-    {.name = "quantum",
-     .type = BASE_OPT_DURATION,
-     .meta = "TIME",
-     .fallback = "1h",
-     .min = 0,
-     .max = 1e9,
-     .help = "GPU time in the first level, each next one takes twice that; 0: compare exactly",
-     .offset = offsetof(struct memory, quantum_s)},
+static const shoal_opt opts[] = {
+    {offsetof(struct memory, quantum_s), SHOAL_OPT_DURATION, "quantum", 0, "TIME", "1h",
+     "GPU time in the first level, each next one takes twice that; 0: compare exactly", .max = 1e9},
 };
 
 const struct sched_policy sched_policy_las = {
@@ -64,4 +58,5 @@ const struct sched_policy sched_policy_las = {
     .work_conserving = true,
     .starvation_free = true,
     .decide = decide,
+    .settled = sched_policy_settled,
 };

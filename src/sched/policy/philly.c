@@ -526,6 +526,17 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
     return w.st != SHOAL_OK ? w.st : sched_plan_status(plan);
 }
 
+/* Jobs that run on several nodes may be brought together once their last move is long enough ago. */
+static bool settled(const void *memory, const struct sched_snapshot *snap)
+{
+    const struct memory *m = memory;
+
+    for (size_t i = 0; i < snap->job_count && m->migrate; i++)
+        if (snap->jobs[i]->alloc.place_count > 1)
+            return false;
+    return true;
+}
+
 static shoal_status check(const void *memory, const struct sched_setting *setting, shoal_err *err)
 {
     return sched_quota_check(((const struct memory *)memory)->quota, setting, err);
@@ -544,61 +555,27 @@ static void fini(void *memory, const struct base_alloc *alloc)
     m->state = NULL;
 }
 
-static const struct base_opt opts[] = {
-    {.name = "quota",
-     .type = BASE_OPT_STR,
-     .meta = "LIST",
+#define AT(member) offsetof(struct memory, member)
+
+static const shoal_opt opts[] = {
+    {AT(quota), SHOAL_OPT_STR, "quota", 0, "LIST",
      .help = "GPUs each group has a right to, as vision=64+speech=32, 0 for those not named; not "
-             "given: no quotas",
-     .offset = offsetof(struct memory, quota)},
-    {.name = "borrow",
-     .type = BASE_OPT_FLAG,
-     .fallback = "true",
-     .help = "a group over its quota may use GPUs that others leave idle",
-     .offset = offsetof(struct memory, borrow)},
-    {.name = "full",
-     .type = BASE_OPT_F64,
-     .meta = "SHARE",
-     .fallback = "0.9",
-     .min = 0,
-     .max = 1,
-     .help = "borrowed GPUs are taken back only once this share of the GPUs is in use",
-     .offset = offsetof(struct memory, full)},
-    {.name = "backoff",
-     .type = BASE_OPT_DURATION,
-     .meta = "TIME",
-     .fallback = "10m",
-     .min = 0,
-     .max = 1e9,
-     .help =
-         "after waiting this long a job asks for one level of locality less, and again; 0: never",
-     .offset = offsetof(struct memory, backoff_s)},
-    {.name = "patience",
-     .type = BASE_OPT_F64,
-     .meta = "X",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e6,
-     .help = "a job waits for close places up to X times its run time, where that is longer",
-     .offset = offsetof(struct memory, patience)},
-    {.name = "migrate",
-     .type = BASE_OPT_FLAG,
-     .fallback = "false",
-     .help = "move a few running jobs where that gives a waiting one close places",
-     .offset = offsetof(struct memory, migrate)},
-    {.name = "moves",
-     .type = BASE_OPT_U64,
-     .meta = "N",
-     .fallback = "2",
-     .min = 0,
-     .max = 3600,
-     .help = "times a job may be moved in an hour, at most",
-     .offset = offsetof(struct memory, moves)},
-    {.name = "dedicated",
-     .type = BASE_OPT_FLAG,
-     .fallback = "false",
-     .help = "jobs of several GPUs keep apart from each other, and small nodes are filled first",
-     .offset = offsetof(struct memory, dedicated)},
+             "given: no quotas"},
+    {AT(borrow), SHOAL_OPT_FLAG, "borrow", 0, NULL, "true",
+     .help = "a group over its quota may use GPUs that others leave idle"},
+    {AT(full), SHOAL_OPT_F64, "full", 0, "SHARE", "0.9",
+     "borrowed GPUs are taken back only once this share of the GPUs is in use", .max = 1},
+    {AT(backoff_s), SHOAL_OPT_DURATION, "backoff", 0, "TIME", "10m",
+     "after waiting this long a job asks for one level of locality less, and again; 0: never",
+     .max = 1e9},
+    {AT(patience), SHOAL_OPT_F64, "patience", 0, "X", "0",
+     "a job waits for close places up to X times its run time, where that is longer", .max = 1e6},
+    {AT(migrate), SHOAL_OPT_FLAG, "migrate", 0, NULL, "false",
+     .help = "move a few running jobs where that gives a waiting one close places"},
+    {AT(moves), SHOAL_OPT_U64, "moves", 0, "N", "2", "times a job may be moved in an hour, at most",
+     .max = 3600},
+    {AT(dedicated), SHOAL_OPT_FLAG, "dedicated", 0, NULL, "false",
+     .help = "jobs of several GPUs keep apart from each other, and small nodes are filled first"},
 };
 
 const struct sched_policy sched_policy_philly = {
@@ -615,5 +592,6 @@ const struct sched_policy sched_policy_philly = {
     .starvation_free = false,
     .check = check,
     .decide = decide,
+    .settled = settled,
     .fini = fini,
 };

@@ -540,35 +540,17 @@ static void fini(void *memory, const struct base_alloc *alloc)
 
 static const char *const search_names[] = {"exact", "genetic", NULL};
 
-static const struct base_opt opts[] = {
-    {.name = "search",
-     .type = BASE_OPT_CHOICE,
-     .meta = "HOW",
-     .fallback = "exact",
-     .choices = search_names,
-     .help = "exact: the best sizes, then places; genetic: the paper's search",
-     .offset = offsetof(struct memory, search)},
-    {.name = "avoid",
-     .type = BASE_OPT_FLAG,
-     .fallback = "true",
-     .help = "at most one sized job that spans nodes on any node, as such jobs slow each other",
-     .offset = offsetof(struct memory, avoid)},
-    {.name = "autoscale_low",
-     .type = BASE_OPT_F64,
-     .meta = "U",
-     .fallback = "0",
-     .min = 0,
-     .max = 1,
-     .help = "fewer nodes are wanted when jobs' speedups sum to less than this a GPU",
-     .offset = offsetof(struct memory, low)},
-    {.name = "autoscale_high",
-     .type = BASE_OPT_F64,
-     .meta = "U",
-     .fallback = "0",
-     .min = 0,
-     .max = 1,
-     .help = "more nodes are wanted when they sum to more; 0: all nodes, always",
-     .offset = offsetof(struct memory, high)},
+#define AT(member) offsetof(struct memory, member)
+
+static const shoal_opt opts[] = {
+    {AT(search), SHOAL_OPT_CHOICE, "search", 0, "HOW", "exact",
+     "exact: the best sizes, then places; genetic: the paper's search", .choices = search_names},
+    {AT(avoid), SHOAL_OPT_FLAG, "avoid", 0, NULL, "true",
+     .help = "at most one sized job that spans nodes on any node, as such jobs slow each other"},
+    {AT(low), SHOAL_OPT_F64, "autoscale_low", 0, "U", "0",
+     "fewer nodes are wanted when jobs' speedups sum to less than this a GPU", .max = 1},
+    {AT(high), SHOAL_OPT_F64, "autoscale_high", 0, "U", "0",
+     "more nodes are wanted when they sum to more; 0: all nodes, always", .max = 1},
 };
 
 const struct sched_policy sched_policy_pollux = {

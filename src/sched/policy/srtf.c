@@ -47,4 +47,5 @@ const struct sched_policy sched_policy_srtf = {
     .work_conserving = true,
     .starvation_free = false,
     .decide = decide,
+    .settled = sched_policy_settled,
 };

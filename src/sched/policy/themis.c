@@ -337,23 +337,13 @@ static void fini(void *memory, const struct base_alloc *alloc)
     auction_memory_fini(&m->apps, alloc);
 }
 
-static const struct base_opt opts[] = {
-    {.name = "f",
-     .type = BASE_OPT_F64,
-     .meta = "X",
-     .fallback = "0.8",
-     .min = 0,
-     .max = 1,
-     .help = "the 1 - f of the apps that are furthest behind bid; larger is fairer",
-     .offset = offsetof(struct memory, f)},
-    {.name = "lease",
-     .type = BASE_OPT_DURATION,
-     .meta = "TIME",
-     .fallback = "20m",
-     .min = 1,
-     .max = 1e9,
-     .help = "a winner keeps its GPUs for this long, less what it pays",
-     .offset = offsetof(struct memory, lease_s)},
+#define AT(member) offsetof(struct memory, member)
+
+static const shoal_opt opts[] = {
+    {AT(f), SHOAL_OPT_F64, "f", 0, "X", "0.8",
+     "the 1 - f of the apps that are furthest behind bid; larger is fairer", .max = 1},
+    {AT(lease_s), SHOAL_OPT_DURATION, "lease", 0, "TIME", "20m",
+     "a winner keeps its GPUs for this long, less what it pays", .min = 1, .max = 1e9},
 };
 
 const struct sched_policy sched_policy_themis = {

@@ -69,23 +69,24 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
                                                          .waiting = SCHED_WHY_FAIR_SHARE});
 }
 
-static const struct base_opt opts[] = {
-    {.name = "threshold",
-     .type = BASE_OPT_DURATION,
-     .meta = "TIME",
-     .fallback = "16h",
-     .min = 1,
-     .max = 1e9,
-     .help = "GPU time after which a job moves to the second queue",
-     .offset = offsetof(struct memory, threshold_s)},
-    {.name = "promote",
-     .type = BASE_OPT_F64,
-     .meta = "X",
-     .fallback = "0",
-     .min = 0,
-     .max = 1e6,
-     .help = "back to the first queue after waiting X times as long as it ran; 0: never",
-     .offset = offsetof(struct memory, promote)},
+/* Jobs are demoted in the order in which they reach the threshold: one alone can be told late. */
+static bool settled(const void *memory, const struct sched_snapshot *snap)
+{
+    size_t first = 0;
+
+    (void)memory;
+    for (size_t i = 0; i < snap->job_count; i++)
+        first += !in_second(snap->jobs[i]);
+    return first <= 1;
+}
+
+#define AT(member) offsetof(struct memory, member)
+
+static const shoal_opt opts[] = {
+    {AT(threshold_s), SHOAL_OPT_DURATION, "threshold", 0, "TIME", "16h",
+     "GPU time after which a job moves to the second queue", .min = 1, .max = 1e9},
+    {AT(promote), SHOAL_OPT_F64, "promote", 0, "X", "0",
+     "back to the first queue after waiting X times as long as it ran; 0: never", .max = 1e6},
 };
 
 const struct sched_policy sched_policy_tiresias = {
@@ -102,4 +103,5 @@ const struct sched_policy sched_policy_tiresias = {
     .work_conserving = true,
     .starvation_free = false,
     .decide = decide,
+    .settled = settled,
 };

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "advise/next.h"
-#include "advise/page.h"
 #include "advise/tables.h"
 #include "advise_world.h"
 #include "property.h"
@@ -292,54 +291,6 @@ static void tables_are_what_the_scheduler_takes(void **state)
     base_arena_fini(&arena);
 }
 
-static void pages_are_whole_and_escape_names(void **state)
-{
-    struct base_rand rand;
-    struct made m;
-    struct base_buf out, again;
-
-    (void)state;
-    base_rand_init(&rand, 47, "test");
-    make(&m, &rand);
-    m.runs.algorithms[0] = m.fit->algorithms[0].name = "<script>&";
-    m.q.usd_h = 0.5;
-    m.q.deadline_s = 100;
-    assert_int_equal(advise_choose(&base_alloc_libc, m.fit, &m.q, &m.ch, NULL), SHOAL_OK);
-    struct advise_page page = {.fit = m.fit,
-                               .question = &m.q,
-                               .choice = &m.ch,
-                               .within = NAN,
-                               .command = "shoal advise <x>",
-                               .version = "0"};
-    base_buf_init(&out, &base_alloc_libc, 1 << 20);
-    base_buf_init(&again, &base_alloc_libc, 1 << 20);
-    advise_page_write(&out, &page);
-    advise_page_write(&again, &page);
-    assert_int_equal(base_buf_status(&out), SHOAL_OK);
-    assert_true(out.size == again.size && memcmp(out.data, again.data, out.size) == 0);
-    assert_null(strstr(out.data, "<script"));
-    assert_null(strstr(out.data, "nan"));
-    assert_null(strstr(out.data, "inf "));
-    assert_non_null(strstr(out.data, "&lt;script&gt;&amp;"));
-    assert_non_null(strstr(out.data, "</html>"));
-    /* by a deadline alone: losses, no times to one; and the run that would help most */
-    struct advise_next next = {.algorithm = 1, .machines = 8, .to = 1, .seconds = 2};
-    advise_choice_fini(&m.ch);
-    m.q.target = NAN;
-    assert_int_equal(advise_choose(&base_alloc_libc, m.fit, &m.q, &m.ch, NULL), SHOAL_OK);
-    page.next = &next;
-    base_buf_clear(&out);
-    advise_page_write(&out, &page);
-    assert_int_equal(base_buf_status(&out), SHOAL_OK);
-    assert_non_null(strstr(out.data, "The run that would help most: a1 on 8 machines, new, to 1 "
-                                     "iteration ("));
-    assert_non_null(strstr(out.data, "losses by the deadline"));
-    assert_null(strstr(out.data, "nan"));
-    base_buf_fini(&out);
-    base_buf_fini(&again);
-    unmake(&m);
-}
-
 static shoal_status choose_once(const struct base_alloc *alloc, void *ctx)
 {
     struct made *m = ctx;
@@ -372,7 +323,6 @@ int main(void)
         cmocka_unit_test(what_cannot_be_reached_is_refused_in_words),
         cmocka_unit_test(asking_on_ends_with_a_choice_that_was_measured),
         cmocka_unit_test(tables_are_what_the_scheduler_takes),
-        cmocka_unit_test(pages_are_whole_and_escape_names),
         cmocka_unit_test(short_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Tests of src/advise/plan.c and plan_command.c. */
+/* Tests of src/advise/plan.c, and of the lines for a shell of plan_run.c. */
 #include "property.h"
 #include "torture.h"
 
@@ -346,25 +346,33 @@ static void commands_are_for_a_shell(void **state)
     };
     struct advise_plan_problem p = {.algorithms = algorithms, .algorithm_count = 3};
     struct advise_plan_run run = {.machines = 4, .iterations = 20, .fraction = 1};
-    char line[ADVISE_PLAN_COMMAND_MAX];
+    struct base_buf line, tight;
 
     (void)state;
-    advise_plan_command(&p, &run, line, sizeof line);
+    base_buf_init(&line, &base_alloc_libc, ADVISE_PLAN_COMMAND_MAX);
+    base_buf_init(&tight, &base_alloc_libc, 100);
+    advise_plan_command(&p, &run, &line);
     assert_string_equal(
-        line, "shoal train logreg a.svm --set algorithm=sgd --workers 4 --set epochs=20 --json");
+        line.data,
+        "shoal train logreg a.svm --set algorithm=sgd --workers 4 --set epochs=20 --json");
     run.fraction = 0.25;
-    advise_plan_command(&p, &run, line, sizeof line);
-    assert_string_equal(line, "awk 'BEGIN{srand(1)} rand()<0.25' a.svm > a.svm.part-0.25 && shoal "
-                              "train logreg a.svm.part-0.25 --set algorithm=sgd --workers 4 --set "
-                              "epochs=20 --json");
-    advise_plan_command(&p, &run, line, 100); /* not cut: none */
-    assert_string_equal(line, "");
+    base_buf_clear(&line);
+    advise_plan_command(&p, &run, &line);
+    assert_string_equal(line.data,
+                        "awk 'BEGIN{srand(1)} rand()<0.25' a.svm > a.svm.part-0.25 && shoal train "
+                        "logreg a.svm.part-0.25 --set algorithm=sgd --workers 4 --set epochs=20 "
+                        "--json");
+    advise_plan_command(&p, &run, &tight); /* too long is said, not cut */
+    assert_int_equal(base_buf_status(&tight), SHOAL_E_LIMIT);
     run.algorithm = 1;
-    advise_plan_command(&p, &run, line, sizeof line);
-    assert_string_equal(line, "");
+    base_buf_clear(&line);
+    advise_plan_command(&p, &run, &line);
+    assert_int_equal(line.size, 0);
     run.algorithm = 2, run.fraction = 1;
-    advise_plan_command(&p, &run, line, sizeof line);
-    assert_string_equal(line, "shoal train mf 'it'\\''s here/$(x) b.csv' --workers 4 --json");
+    advise_plan_command(&p, &run, &line);
+    assert_string_equal(line.data, "shoal train mf 'it'\\''s here/$(x) b.csv' --workers 4 --json");
+    base_buf_fini(&line);
+    base_buf_fini(&tight);
 }
 
 static void numbers_out_of_range_are_refused_in_a_sentence(void **state)

@@ -63,11 +63,11 @@ static void mistakes_are_told_with_their_place(void **state)
     refuses("", "header");
     refuses("#shoal-runs v2\nalgorithm\n", "#shoal-runs v1");
     refuses("algorithm,machines,iteration,time_s\na,1,1,1\n", "with a column 'loss'");
-    refuses("algorithm,machines,iteration,time_s,loss,gpu\n", "unknown column 'gpu'");
+    refuses("algorithm,machine,iteration,time_s,loss\n", "with a column 'machines'");
     refuses("algorithm,machines,iteration,time_s,loss,loss\n", "twice");
     refuses(HEAD "a,0,1,,1,1,1\n", "line 3");
     refuses(HEAD "a,1.5,1,,1,1,1\n", "whole number");
-    refuses(HEAD "a,1,-1,,1,1,1\n", "size above 0");
+    refuses(HEAD "a,1,-1,,1,1,1\n", "a size from 1e-09");
     refuses(HEAD "a,1,1,,1,1,low\n", "a loss");
     refuses(HEAD "a,1,1,,1,1h,1\n", "seconds");
     refuses(HEAD "a,1,1,,1,1\n", "7 fields");
@@ -79,6 +79,7 @@ static void mistakes_are_told_with_their_place(void **state)
     refuses("{\"workers\":1,\"curve\":[[1,1,1]]}", "'algorithm'");
     refuses("{\"app\":\"mf\",\"workers\":2,\"curve\":[[1,1]]}", "not [iteration");
     refuses("{\"app\":\"mf\",\"workers\":2,\"curve\":[[1,1,1]]} x", "object 2");
+    refuses("{\"app\":\"a\\u001b[2J\",\"workers\":2,\"curve\":[[1,1,1]]}", "control character");
     refuses("{\"error\":{\"code\":\"X\"}}", "failed");
     refuses("{\"app\":\"mf\",\"workers\":2,\"curve\":[],\"error\":{\"code\":\"X\"}}", "no 'curve'");
 }

@@ -1,10 +1,10 @@
-/* Tests of src/advise/save.c: what is saved is what the simulator loads (src/sim/fitted.c). */
+/* Tests of src/advise/save.c: what is saved is what the simulator loads (src/sim/bind.c). */
 #include "property.h"
 #include "torture.h"
 
 #include "advise/save.h"
 #include "base/rand.h"
-#include "sim/fitted.h"
+#include "unit/sim/fitted_models.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,11 +77,11 @@ static void what_is_saved_is_loaded_to_the_last_digit(void **state)
             fail_msg("%s", err.message);
         assert_int_equal(loaded->count, count);
         for (size_t m = 0; m < count; m++) {
-            const struct sched_fitted *found = sim_fitted_find(loaded, w.names[m]);
+            const struct sched_fitted *found = find_fitted(loaded, w.names[m]);
             assert_non_null(found);
             assert_same(found, &w.models[m].tables);
         }
-        assert_null(sim_fitted_find(loaded, "another"));
+        assert_null(find_fitted(loaded, "another"));
         sim_fitted_free(loaded);
     }
     shoal_env_free(env);

@@ -1,4 +1,4 @@
-/* ctest: timeout=600 */
+/* ctest: timeout=1200 */
 /* Jobs of `lasso` in simulation: every solution of the path fulfils the conditions of a minimum, and
  * neither workers nor what happens to them change a bit. */
 #include "property.h"
@@ -161,7 +161,7 @@ static void a_path_ends_where_nothing_is_left_to_explain(void **state)
         run(&c, 1, JOB[named]);
         const struct lasso_driver *d = driver_of(&c);
         found[named] = d->lambdas;
-        assert_true(d->of[d->lambdas - 1].loss < 2e-3 * d->null);
+        assert_true(d->of[d->lambdas - 1].loss < 2e-3 * d->null[0]);
         cluster_free(&c);
     }
     assert_true(found[0] < 70);
@@ -336,6 +336,128 @@ static void workers_on_other_machines_change_no_bit(void **state)
     assert_true(sum.far > 0);
 }
 
+/* ---- products of columns, and what is claimed of the end ---- */
+
+static void a_path_from_products_is_the_path_without_them_on_any_workers(void **state)
+{
+    static struct learnt first, now;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(6); seed++) {
+        char settings[120];
+        double value[12];
+        make_world(seed, 0.9, NUM_LASSO_SQUARED);
+        for (uint32_t i = 0; seed % 2 == 0 && i < world.p.x.rows; i++)
+            world.dense[i] += 30; /* a column far from 0 */
+        world.p.x.index = NULL;
+        world.p.x.value = world.dense;
+        for (uint32_t way = 0; way < 4; way++) { /* without, then with 1, 2 and 3 workers */
+            struct cluster c = {
+                .workers = way > 0 ? way : 1, .crash = way > 1 ? 0.01 : 0, .crash_left = 5};
+            snprintf(settings, sizeof settings,
+                     "lambdas=12\ntol=1e-7\nmix=%g\nratio=0.05\ngram=%s\n", seed % 3 == 0 ? 0.6 : 1,
+                     way > 0 ? "yes" : "no");
+            world.p.mix = seed % 3 == 0 ? 0.6 : 1;
+            run(&c, seed, settings);
+            check_path(&c, 1e-7);
+            assert_int_equal(driver_of(&c)->fn, way > 0 ? LASSO_WALK : LASSO_SCAN);
+            for (uint32_t k = 0; k < 12; k++) {
+                double other = driver_of(&c)->of[k].objective;
+                if (way > 0)
+                    assert_true(fabs(other - value[k]) <= 2e-7 * other);
+                value[k] = other;
+            }
+            learn(&c, way == 1 ? &first : &now);
+            if (way > 1)
+                assert_memory_equal(&first, &now, sizeof now);
+            cluster_free(&c);
+        }
+    }
+}
+
+/* The least objective of step k by the slow solver. */
+static double least_of(struct cluster *c, uint32_t k)
+{
+    static double b[LASSO_COLUMNS], slope[LASSO_COLUMNS];
+    double intercept;
+
+    world.p.lambda = driver_of(c)->of[k].lambda;
+    num_lasso_solve_reference(&world.p, 5000, slope, &intercept, b);
+    return num_lasso_objective_reference(&world.p, intercept, b);
+}
+
+static void what_is_claimed_of_the_end_is_true(void **state)
+{
+    static const double TOLS[] = {1e-1, 1e-3, 1e-12};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(9); seed++) {
+        struct cluster c = {.workers = 1};
+        double tol = TOLS[seed / 2 % 3];
+        bool logistic = seed % 4 == 3;
+        char settings[120];
+        make_world(seed, seed % 2 == 0 ? 0.9 : 0.3, logistic ? NUM_LASSO_LOGISTIC : 0);
+        snprintf(settings, sizeof settings, "lambdas=5\nratio=0.1\ntol=%g\nloss=%s\n", tol,
+                 logistic ? "logistic" : "squared");
+        run(&c, seed, settings);
+        const struct train_stats told = train_master_stats(c.master);
+        assert_true(told.stopped == SHOAL_STOP_TOLERANCE || tol < 1e-11);
+        assert_true(told.stopped == SHOAL_STOP_TOLERANCE || told.stopped == SHOAL_STOP_STALLED ||
+                    told.stopped == SHOAL_STOP_LIMIT);
+        assert_true((told.gap <= tol) == (told.stopped == SHOAL_STOP_TOLERANCE));
+        for (uint32_t k = 0; k < 5; k++) {
+            place(&c, k); /* coefficients are floats: 1e-6 is room for that */
+            double value = num_lasso_objective(&world.p, &world.set, &world.point);
+            assert_true(value - least_of(&c, k) <= (told.gap + 1e-6) * value);
+        }
+        cluster_free(&c);
+    }
+}
+
+/* The objective of no coefficients, with the best intercept. */
+static double null_of(void)
+{
+    num_lasso_begin(&world.p, &world.point);
+    return num_lasso_objective_reference(&world.p, world.point.intercept,
+                                         (const double[LASSO_COLUMNS]){0});
+}
+
+/* In all the ways there are to find a path; less work than of each solution's own objective. */
+static void a_tolerance_may_be_of_the_objective_without_coefficients(void **state)
+{
+    static const char *const WAYS[] = {"gram=no\n",       "gram=yes\n", "groups=3\n",
+                                       "loss=logistic\n", "folds=3\n",  "intercept=false\n"};
+    uint64_t updates[2] = {0};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        make_world(seed, seed == 1 ? 0.9 : 0.4, seed == 3 ? NUM_LASSO_LOGISTIC : NUM_LASSO_SQUARED);
+        world.p.intercept = seed != 5;
+        world.p.mix = 1;
+        double null = null_of();
+        for (int own = 0; own < 2; own++) {
+            struct cluster c = {.workers = 1};
+            char settings[120];
+            snprintf(settings, sizeof settings, "lambdas=12\ntol=1e-3\nratio=0.01\ntol_of=%s\n%s",
+                     own ? "objective" : "null", WAYS[seed]);
+            run(&c, seed, settings);
+            assert_int_equal(train_master_stats(c.master).stopped, SHOAL_STOP_TOLERANCE);
+            updates[own] += driver_of(&c)->updates;
+            for (uint32_t k = own ? 12 : 3; k < 12; k += 8) {
+                place(&c, k);
+                double value = num_lasso_objective(&world.p, &world.set, &world.point);
+                double least = least_of(&c, k), room = 1e-6 * null; /* coefficients are floats */
+                assert_true(value - least <= 1e-3 * null + room);
+                assert_true(value - least <= driver_of(&c)->of[k].gap + room);
+                assert_true(driver_of(&c)->of[k].gap <=
+                            1e-3 * null * 1.5); /* folds have their own */
+            }
+            cluster_free(&c);
+        }
+    }
+    assert_true(updates[0] < updates[1]);
+}
+
 /* ---- groups ---- */
 
 static void groups_need_about_the_updates_of_one(void **state)
@@ -454,6 +576,9 @@ int main(void)
         cmocka_unit_test(numbers_of_columns_cost_nothing_and_change_nothing),
         cmocka_unit_test(workers_and_what_happens_to_them_change_no_bit),
         cmocka_unit_test(workers_on_other_machines_change_no_bit),
+        cmocka_unit_test(a_path_from_products_is_the_path_without_them_on_any_workers),
+        cmocka_unit_test(what_is_claimed_of_the_end_is_true),
+        cmocka_unit_test(a_tolerance_may_be_of_the_objective_without_coefficients),
         cmocka_unit_test(groups_need_about_the_updates_of_one),
         cmocka_unit_test(a_column_that_is_constant_but_for_rounding_has_no_coefficient),
         cmocka_unit_test(a_column_far_from_0_is_solved_for),

@@ -293,6 +293,34 @@ static void a_job_goes_on_from_a_model(void **state)
     base_buf_fini(&bytes);
 }
 
+static void a_job_tells_whether_its_likelihood_still_grew(void **state)
+{
+    static const struct {
+        const char *settings;
+        shoal_stop why;
+    } CASES[] = {
+        {"iterations=10\nevaluate=5", SHOAL_STOP_LIMIT},
+        {"iterations=400\nevaluate=40", SHOAL_STOP_TOLERANCE},
+        {"iterations=400\nevaluate=100", SHOAL_STOP_TOLERANCE}, /* a tenth of what 100 gained */
+        {"iterations=10\nevaluate=0", SHOAL_STOP_SCHEDULE},
+        {"iterations=10\nevaluate=10", SHOAL_STOP_SCHEDULE},
+    };
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct cluster c = {.workers = 2};
+        char settings[100];
+        snprintf(settings, sizeof settings, "topics=5\nalpha=0.1\n%s\n", CASES[i].settings);
+        make_cluster(&c, 1, &WORLD);
+        run(&c, 1, settings);
+        struct train_stats stats = train_master_stats(c.master);
+        if (stats.stopped != CASES[i].why)
+            fail_msg("%s: stopped by %d", CASES[i].settings, (int)stats.stopped);
+        assert_true(isnan(stats.gap));
+        end(&c, NULL);
+    }
+}
+
 static void a_task_has_as_many_tokens_as_there_are_topics(void **state)
 {
     struct lda_options options = {0};
@@ -337,6 +365,7 @@ int main(void)
         cmocka_unit_test(planted_topics_are_found),
         cmocka_unit_test(priors_that_differ_are_found_again),
         cmocka_unit_test(a_job_goes_on_from_a_model),
+        cmocka_unit_test(a_job_tells_whether_its_likelihood_still_grew),
         cmocka_unit_test(a_task_has_as_many_tokens_as_there_are_topics),
         cmocka_unit_test(tiny_worlds_are_learnt_too),
     };

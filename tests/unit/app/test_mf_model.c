@@ -1,5 +1,7 @@
 /* Models of `mf`, and what cannot become one. */
 #include "mf_world.h"
+#include "shoal/version.h"
+#include "store/facts.h"
 #include "train/model.h"
 
 static const char SGD[] = "rank=5\nexecutors=6\nepochs=4\nholdout=0.1\n";
@@ -134,6 +136,62 @@ static void a_model_scores_what_training_said(void **state)
     end(&c, NULL);
 }
 
+/* The ratings that a job holds out, as text. */
+static void put_held_out(struct cluster *c, double share, struct base_buf *text)
+{
+    struct data_ratings all = {0};
+
+    assert_int_equal(data_ratings_load(c->env, "", NULL, &all, NULL), SHOAL_OK);
+    size_t train = num_mf_split(all.rating, all.count, share, 7); /* cluster.h has this seed */
+    struct data_ratings held = all;
+    held.rating += train;
+    held.count -= train;
+    assert_int_equal(data_ratings_save(c->env, "held", &held, NULL), SHOAL_OK);
+    assert_int_equal(env_read_whole(c->env, "held", text, NULL), SHOAL_OK);
+    data_ratings_fini(&all);
+}
+
+/* Without a penalty they learn the noise; with one they end at their best, or about there. */
+static void the_model_kept_has_the_least_held_out_error_of_all_epochs(void **state)
+{
+    static const char *const SETTINGS[] = {
+        "l2=0\nepochs=12",         "l2=0\nepochs=12\ntolerance=0.001",
+        "l2=0.2\nepochs=12",       "algorithm=als\nl2=0.001\nepochs=9\ntolerance=0",
+        "algorithm=als\nl2=0.001", "algorithm=als\nl2=0.1"};
+    uint32_t earlier = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof SETTINGS / sizeof SETTINGS[0]; i++) {
+        struct cluster c = {.workers = 2, .staleness = i % 2};
+        struct scored s;
+        struct base_buf text;
+        char settings[100];
+        double least = INFINITY;
+
+        snprintf(settings, sizeof settings, "%s\nrank=8\nholdout=0.2\n", SETTINGS[i]);
+        make_cluster(&c, 1, &WORLD);
+        run(&c, 1, settings);
+        save(&c, settings);
+        const struct mf_driver *d = shoal_driver_state(train_master_driver(c.master));
+        const struct train_trail *trail = train_master_trail(c.master);
+        struct train_stats stats = train_master_stats(c.master);
+        for (uint32_t k = 0; k < trail->count; k++)
+            least = fmin(least, trail->value[k].value);
+        assert_true(stats.value == least);
+        assert_int_equal(stats.stopped == SHOAL_STOP_HELD_OUT, mf_keeps_earlier(d));
+        earlier += mf_keeps_earlier(d);
+        base_buf_init(&text, env_alloc(c.env), 1 << 22);
+        put_held_out(&c, 0.2, &text);
+        assert_int_equal(score(c.env, text.data, false, &s, NULL), SHOAL_OK);
+        assert_true(s.count == (double)d->valid);
+        /* floats are rounded once more in the model */
+        assert_true(fabs(s.rmse / least - 1) < 1e-5);
+        base_buf_fini(&text);
+        end(&c, NULL);
+    }
+    assert_in_range(earlier, 2, 5); /* both happen */
+}
+
 static void models_that_make_no_sense_are_refused(void **state)
 {
     static const char SETTINGS[] = "rank=2\nepochs=1\n";
@@ -198,6 +256,40 @@ static void parts_of_the_wrong_size_are_refused(void **state)
         shoal_status st = score(env, "a,c\n", true, &s, &err);
         assert_int_equal(st, wrong < 0 ? SHOAL_OK : SHOAL_E_FORMAT);
         assert_true(wrong >= 0 || s.line[0] == 3.5);
+    }
+    shoal_env_free(env);
+}
+
+static void a_model_that_cannot_be_read_tells_which_version_made_it(void **state)
+{
+    static const struct {
+        const char *made_by, *hint;
+    } CASES[] = {{"0.0.1", "shoal 0.0.1 made it, this is shoal " SHOAL_VERSION},
+                 {NULL, "an earlier shoal made it, this is shoal " SHOAL_VERSION},
+                 {SHOAL_VERSION, ""}};
+    struct scored s;
+    shoal_env *env;
+
+    (void)state;
+    assert_int_equal(shoal_env_sim_new(1, &env, NULL), SHOAL_OK);
+    for (size_t i = 0; i < 3; i++) {
+        struct store_pack_out *out = NULL;
+        struct store_facts *facts = NULL;
+        shoal_err err = SHOAL_ERR_INIT;
+        assert_int_equal(store_pack_create(env, "model", "model", &out, NULL), SHOAL_OK);
+        assert_int_equal(store_facts_new(env, &facts, NULL), SHOAL_OK);
+        store_facts_set_text(facts, "app", "mf");
+        store_facts_set_text(facts, "settings", "");
+        if (CASES[i].made_by != NULL)
+            store_facts_set_text(facts, "shoal", CASES[i].made_by);
+        store_facts_save(facts, out);
+        store_facts_free(facts);
+        store_pack_section(out, "shape", "another", 7);
+        assert_int_equal(store_pack_commit(out, NULL), SHOAL_OK);
+        assert_int_equal(score(env, "a,c\n", true, &s, &err), SHOAL_E_FORMAT);
+        assert_true(err.message[0] != '\0');
+        assert_memory_equal(err.hint, CASES[i].hint, strlen(CASES[i].hint));
+        assert_true((err.hint[0] == '\0') == (CASES[i].hint[0] == '\0'));
     }
     shoal_env_free(env);
 }
@@ -325,8 +417,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predictions_are_mean_biases_and_product),
         cmocka_unit_test(a_model_scores_what_training_said),
+        cmocka_unit_test(the_model_kept_has_the_least_held_out_error_of_all_epochs),
         cmocka_unit_test(models_that_make_no_sense_are_refused),
         cmocka_unit_test(parts_of_the_wrong_size_are_refused),
+        cmocka_unit_test(a_model_that_cannot_be_read_tells_which_version_made_it),
         cmocka_unit_test(memory_that_is_short_ends_in_a_clean_error),
         cmocka_unit_test(what_cannot_be_trained_on_is_refused_with_a_reason),
     };

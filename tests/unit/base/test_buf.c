@@ -142,6 +142,24 @@ static void any_bytes_become_json_that_parses(void **state)
     }
 }
 
+static void words_for_a_shell_are_read_back_as_they_are(void **state)
+{
+    static const char *const words[][2] = {{"a.svm", "a.svm"}, {"", "''"},
+                                           {"a b", "'a b'"},   {"it's $(x)", "'it'\\''s $(x)'"},
+                                           {"'", "''\\'''"},   {"--set=1%", "--set=1%"},
+                                           {"\xFF", "'\xFF'"}};
+    struct base_buf buf;
+
+    (void)state;
+    base_buf_init(&buf, &base_alloc_libc, 1000);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        base_buf_clear(&buf);
+        base_buf_shell(&buf, words[i][0]);
+        assert_string_equal(buf.data, words[i][1]);
+    }
+    base_buf_fini(&buf);
+}
+
 static void html_is_escaped_and_has_no_controls(void **state)
 {
     (void)state;
@@ -190,6 +208,7 @@ int main(void)
         cmocka_unit_test(empty_appends_give_an_empty_string),
         cmocka_unit_test(json_strings_golden),
         cmocka_unit_test(any_bytes_become_json_that_parses),
+        cmocka_unit_test(words_for_a_shell_are_read_back_as_they_are),
         cmocka_unit_test(html_is_escaped_and_has_no_controls),
         cmocka_unit_test(every_failed_allocation_is_clean),
     };

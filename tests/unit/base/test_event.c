@@ -31,26 +31,6 @@ static void a_json_line_is_as_promised(void **state)
     base_buf_fini(&buf);
 }
 
-static void a_text_line_is_as_promised(void **state)
-{
-    (void)state;
-    struct base_buf buf;
-    base_buf_init(&buf, &base_alloc_libc, 1 << 16);
-    struct base_event event;
-    base_event_init(&event, 60, "job.started");
-    base_event_str(&event, "job", "a");
-    base_event_i64(&event, "gpus", 4);
-    base_event_text(&event, &buf);
-    base_event_str(&event, "why", "two words");
-    base_event_str(&event, "none", "");
-    base_event_f64(&event, "x", 0.1);
-    base_event_text(&event, &buf);
-    assert_string_equal(buf.data,
-                        "1m00s  job.started  job=a gpus=4\n"
-                        "1m00s  job.started  job=a gpus=4 why=\"two words\" none=\"\" x=0.1\n");
-    base_buf_fini(&buf);
-}
-
 static void numbers_have_their_golden_texts(void **state)
 {
     (void)state;
@@ -172,7 +152,6 @@ static shoal_status log_events(const struct base_alloc *alloc, void *ctx)
         base_event_str(&event, "job", "a \"job\"");
         base_event_f64(&event, "share", 1.0 / (i + 3));
         base_event_json(&event, &buf);
-        base_event_text(&event, &buf);
     }
     shoal_status st = base_buf_status(&buf);
     base_buf_fini(&buf);
@@ -189,7 +168,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_json_line_is_as_promised),
-        cmocka_unit_test(a_text_line_is_as_promised),
         cmocka_unit_test(numbers_have_their_golden_texts),
         cmocka_unit_test(a_json_reader_gets_equal_numbers_and_strings_back),
         cmocka_unit_test(a_full_event_keeps_all_its_fields),

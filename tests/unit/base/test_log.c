@@ -1,4 +1,4 @@
-/* Tests of src/base/log.c. */
+/* Tests of talk, src/base/err.c. */
 #include "torture.h"
 
 #include "base/log.h"

@@ -24,45 +24,21 @@ struct values {
     double share, wait;
     const char *name;
     uint32_t level;
-    struct base_opt_list many;
+    shoal_opt_list many;
     uint32_t guard_after;
 };
 
-static const struct base_opt rows[] = {
-    {.name = "flag",
-     .type = BASE_OPT_FLAG,
-     .help = "a flag",
-     .offset = offsetof(struct values, flag)},
-    {.name = "count",
-     .letter = 'n',
-     .type = BASE_OPT_U64,
-     .fallback = "7",
-     .min = 1,
-     .max = 100,
-     .offset = offsetof(struct values, count)},
-    {.name = "bytes",
-     .type = BASE_OPT_SIZE,
-     .fallback = "4K",
-     .offset = offsetof(struct values, bytes)},
-    {.name = "share",
-     .type = BASE_OPT_F64,
-     .fallback = "0.5",
-     .min = 0,
-     .max = 1,
-     .offset = offsetof(struct values, share)},
-    {.name = "wait",
-     .type = BASE_OPT_DURATION,
-     .fallback = "2h30m",
-     .min = 0,
-     .max = INFINITY,
-     .offset = offsetof(struct values, wait)},
-    {.name = "name", .type = BASE_OPT_STR, .offset = offsetof(struct values, name)},
-    {.name = "level",
-     .type = BASE_OPT_CHOICE,
-     .fallback = "rack",
-     .choices = levels,
-     .offset = offsetof(struct values, level)},
-    {.name = "many", .type = BASE_OPT_LIST, .offset = offsetof(struct values, many)},
+#define AT(member) offsetof(struct values, member)
+
+static const shoal_opt rows[] = {
+    {AT(flag), SHOAL_OPT_FLAG, "flag", .help = "a flag"},
+    {AT(count), SHOAL_OPT_U64, "count", 'n', NULL, "7", .min = 1, .max = 100},
+    {AT(bytes), SHOAL_OPT_SIZE, "bytes", .fallback = "4K"},
+    {AT(share), SHOAL_OPT_F64, "share", 0, NULL, "0.5", .max = 1},
+    {AT(wait), SHOAL_OPT_DURATION, "wait", 0, NULL, "2h30m", .max = INFINITY},
+    {AT(name), SHOAL_OPT_STR, .name = "name"},
+    {AT(level), SHOAL_OPT_CHOICE, "level", 0, NULL, "rack", .choices = levels},
+    {AT(many), SHOAL_OPT_LIST, .name = "many"},
 };
 
 static struct values defaults(void)
@@ -74,9 +50,9 @@ static struct values defaults(void)
     return v;
 }
 
-static const struct base_opt *row(const char *name)
+static const shoal_opt *row(const char *name)
 {
-    const struct base_opt *found = base_opt_find(rows, BASE_COUNT(rows), name);
+    const shoal_opt *found = base_opt_find(rows, BASE_COUNT(rows), name);
 
     assert_non_null(found);
     return found;
@@ -157,7 +133,7 @@ static void no_range_means_every_value(void **state)
     assert_true(v.bytes == UINT64_MAX);
 }
 
-static void format_row(const struct base_opt *r, const struct values *v, char *out, size_t size)
+static void format_row(const shoal_opt *r, const struct values *v, char *out, size_t size)
 {
     struct base_buf buf;
 
@@ -197,7 +173,7 @@ static void what_is_formatted_reads_back_as_the_same_value(void **state)
             format_row(&rows[k], &v, texts[k], sizeof texts[k]);
             if (base_opt_set(&rows[k], texts[k], &back, NULL) != SHOAL_OK)
                 fail_msg("round %d: '%s' of row %s does not read back", i, texts[k], rows[k].name);
-            if (rows[k].type == BASE_OPT_STR)
+            if (rows[k].type == SHOAL_OPT_STR)
                 assert_string_equal(v.name, back.name);
             else
                 assert_memory_equal((char *)&v + rows[k].offset, (char *)&back + rows[k].offset,
@@ -235,10 +211,10 @@ static void a_list_keeps_order_and_refuses_one_too_many(void **state)
     assert_int_equal(base_opt_set(row("many"), "b", &v, NULL), SHOAL_OK);
     format_row(row("many"), &v, text, sizeof text);
     assert_string_equal(text, "a,b");
-    for (int i = 2; i < BASE_OPT_LIST_MAX; i++)
+    for (int i = 2; i < SHOAL_OPT_LIST_MAX; i++)
         assert_int_equal(base_opt_set(row("many"), "c", &v, NULL), SHOAL_OK);
     assert_int_equal(base_opt_set(row("many"), "d", &v, &err), SHOAL_E_LIMIT);
-    assert_int_equal(v.many.count, BASE_OPT_LIST_MAX);
+    assert_int_equal(v.many.count, SHOAL_OPT_LIST_MAX);
     assert_non_null(strstr(err.message, "more than 32 times"));
 }
 
@@ -291,6 +267,21 @@ static void the_nearest_name_is_a_row_or_nothing(void **state)
     assert_null(base_opt_find(rows, BASE_COUNT(rows), "shar"));
 }
 
+static void what_a_row_leaves_out_has_a_word_of_its_own(void **state)
+{
+    const shoal_opt flag = {.type = SHOAL_OPT_FLAG}, bytes = {.type = SHOAL_OPT_SIZE};
+    const shoal_opt full = {.type = SHOAL_OPT_STR, .meta = "FILE", .fallback = "-"};
+
+    (void)state;
+    assert_null(base_opt_meta(&flag));
+    assert_string_equal(base_opt_meta(&bytes), "VALUE");
+    assert_string_equal(base_opt_meta(&full), "FILE");
+    assert_string_equal(base_opt_fallback(&flag), "false");
+    assert_null(base_opt_fallback(&bytes));
+    assert_string_equal(base_opt_fallback(&full), "-");
+    assert_string_equal(base_opt_type_name(&bytes), "size");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +295,7 @@ int main(void)
         cmocka_unit_test(assignments_set_values_with_equals_signs_in_them),
         cmocka_unit_test(an_unknown_key_offers_the_nearest_or_all),
         cmocka_unit_test(the_nearest_name_is_a_row_or_nothing),
+        cmocka_unit_test(what_a_row_leaves_out_has_a_word_of_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Tests of src/base/status.c. */
+/* Tests of statuses, src/base/err.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

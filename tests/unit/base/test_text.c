@@ -342,8 +342,9 @@ static void dates_agree_with_the_c_library(void **state)
 static void dates_that_do_not_exist_are_refused(void **state)
 {
     (void)state;
-    static const char *const good[] = {"2000-02-29 00:00:00", "2016-02-29 23:59:59",
-                                       "1970-01-01T00:00:00Z"};
+    static const char *const good[] = {"2000-02-29 00:00:00",  "2016-02-29 23:59:59",
+                                       "1970-01-01T00:00:00Z", "2015-01-01",
+                                       "2015-01-01 00:00",     "2015-01-01T00:00:00.25+01:00"};
     static const char *const bad[] = {"1900-02-29 00:00:00",
                                       "2015-02-29 00:00:00",
                                       "2015-13-01 00:00:00",
@@ -353,8 +354,8 @@ static void dates_that_do_not_exist_are_refused(void **state)
                                       "2015-01-01 24:00:00",
                                       "2015-01-01 00:60:00",
                                       "2015-01-01 00:00:60",
-                                      "2015-01-01",
-                                      "2015-01-01 00:00",
+                                      "2015-01",
+                                      "2015-01-01 00:00:00.",
                                       "2015-01-01 00:00:00X",
                                       "2015/01/01 00:00:00",
                                       "2015-01-01 00:00:00ZZ",

@@ -173,16 +173,22 @@ static void every_option_has_its_own_key_and_variable(void **state)
     char a[128], b[128];
 
     (void)state;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < commands[i]->opt_count; k++)
-            for (size_t j = 0; j < count; j++)
-                for (size_t l = 0; l < commands[j]->opt_count; l++) {
+    for (size_t i = 0; i < count; i++) {
+        size_t mine_count;
+        const shoal_opt *mine = cli_command_opts(commands[i], &mine_count);
+        for (size_t k = 0; k < mine_count; k++)
+            for (size_t j = 0; j < count; j++) {
+                size_t other_count;
+                const shoal_opt *other = cli_command_opts(commands[j], &other_count);
+                for (size_t l = 0; l < other_count; l++) {
                     if (i == j && k == l)
                         continue;
-                    cli_config_variable(commands[i]->name, &commands[i]->opts[k], a, sizeof a);
-                    cli_config_variable(commands[j]->name, &commands[j]->opts[l], b, sizeof b);
+                    cli_config_variable(commands[i]->name, &mine[k], a, sizeof a);
+                    cli_config_variable(commands[j]->name, &other[l], b, sizeof b);
                     assert_string_not_equal(a, b);
                 }
+            }
+    }
 }
 
 static void a_missing_file_or_home_is_no_error(void **state)

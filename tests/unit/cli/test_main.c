@@ -1,6 +1,6 @@
 /* test_main.c - the whole command in process: 10,000 command lines made of real and broken words
  * end in 0, 1 or 2, and whatever fails says so in the promised form. Test of cli.c, fail.c and
- * help.c. */
+ * cmd_help.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,15 +63,16 @@ static void fill_vocabulary(struct vocabulary *v)
         add_word(v, "%s", name);
         if (cli_table_verb_name(commands[c]) != NULL)
             add_word(v, "%s", cli_table_verb_name(commands[c]));
-        for (size_t i = 0; i < commands[c]->opt_count; i++) {
+        size_t row_count;
+        const shoal_opt *rows = cli_command_opts(commands[c], &row_count);
+        for (size_t i = 0; i < row_count; i++) {
             /* options that write files stay out; values are small, so no line means long work */
-            if (strcmp(commands[c]->opts[i].name, "output") == 0 ||
-                strcmp(commands[c]->opts[i].name, "report") == 0 ||
-                strcmp(commands[c]->opts[i].name, "events") == 0)
+            if (strcmp(rows[i].name, "output") == 0 || strcmp(rows[i].name, "report") == 0 ||
+                strcmp(rows[i].name, "events") == 0)
                 continue;
-            add_word(v, "--%s", commands[c]->opts[i].name);
-            add_word(v, "--%sx", commands[c]->opts[i].name);
-            add_word(v, "--%s=3", commands[c]->opts[i].name);
+            add_word(v, "--%s", rows[i].name);
+            add_word(v, "--%sx", rows[i].name);
+            add_word(v, "--%s=3", rows[i].name);
         }
     }
 }
@@ -158,7 +159,7 @@ static void random_command_lines_never_crash_and_always_explain(void **state)
     free(v);
 }
 
-static void shoal_alone_fits_in_ten_lines(void **state)
+static void shoal_alone_fits_on_one_screen(void **state)
 {
     struct world *w = *state;
     const char *const none[] = {NULL};
@@ -167,7 +168,7 @@ static void shoal_alone_fits_in_ten_lines(void **state)
     assert_int_equal(world_run(w, none), 0);
     for (const char *p = w->out; *p != '\0'; p++)
         lines += *p == '\n';
-    assert_in_range(lines, 6, 10);
+    assert_in_range(lines, 6, 24);
     assert_string_equal(w->err, "");
 }
 
@@ -192,9 +193,11 @@ static void every_help_fits_80_columns_and_ends_with_where_to_look(void **state)
                 fail_msg("help of '%s' is wider than 80 columns", commands[i]->name);
         }
         assert_non_null(strstr(w->out, "See also: shoal-"));
-        for (size_t k = 0; k < commands[i]->opt_count; k++) {
+        size_t row_count;
+        const shoal_opt *rows = cli_command_opts(commands[i], &row_count);
+        for (size_t k = 0; k < row_count; k++) {
             char option[64];
-            snprintf(option, sizeof option, "--%s", commands[i]->opts[k].name);
+            snprintf(option, sizeof option, "--%s", rows[k].name);
             assert_non_null(strstr(w->out, option));
         }
     }
@@ -228,7 +231,7 @@ static void a_command_line_without_even_a_name_is_shoal_alone(void **state)
     (void)state;
     assert_int_equal(cli_main(0, argv, out, stderr), 0);
     fclose(out);
-    assert_non_null(strstr(text, "shoal --help"));
+    assert_non_null(strstr(text, "shoal help"));
     free(text);
 }
 
@@ -238,7 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(random_command_lines_never_crash_and_always_explain),
-        TEST(shoal_alone_fits_in_ten_lines),
+        TEST(shoal_alone_fits_on_one_screen),
         TEST(every_help_fits_80_columns_and_ends_with_where_to_look),
         TEST(output_that_cannot_be_written_is_a_failure),
         TEST(a_command_line_without_even_a_name_is_shoal_alone),

@@ -8,36 +8,24 @@
 #include <cmocka.h>
 
 #include "base/assert.h"
-#include "cli/parse.h"
+#include "cli/config.h"
 #include <string.h>
 
 struct values {
     bool all, brief;
     const char *policy;
     uint64_t seed;
-    struct base_opt_list set;
+    shoal_opt_list set;
 };
 
-static const struct base_opt rows[] = {
-    {.name = "all", .letter = 'a', .type = BASE_OPT_FLAG, .offset = offsetof(struct values, all)},
-    {.name = "brief",
-     .letter = 'b',
-     .type = BASE_OPT_FLAG,
-     .offset = offsetof(struct values, brief)},
-    {.name = "policy",
-     .letter = 'p',
-     .type = BASE_OPT_STR,
-     .meta = "NAME",
-     .offset = offsetof(struct values, policy)},
-    {.name = "seed",
-     .letter = 's',
-     .type = BASE_OPT_U64,
-     .meta = "N",
-     .offset = offsetof(struct values, seed)},
-    {.name = "set",
-     .type = BASE_OPT_LIST,
-     .meta = "KEY=VALUE",
-     .offset = offsetof(struct values, set)},
+#define AT(member) offsetof(struct values, member)
+
+static const shoal_opt rows[] = {
+    {AT(all), SHOAL_OPT_FLAG, "all", .letter = 'a'},
+    {AT(brief), SHOAL_OPT_FLAG, "brief", .letter = 'b'},
+    {AT(policy), SHOAL_OPT_STR, "policy", 'p', .meta = "NAME"},
+    {AT(seed), SHOAL_OPT_U64, "seed", 's', .meta = "N"},
+    {AT(set), SHOAL_OPT_LIST, "set", .meta = "KEY=VALUE"},
 };
 
 static const struct cli_command command = {.name = "probe",

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/columns.h"
+#include "page/columns.h"
 #include "cli/progress.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -61,7 +61,7 @@ static void the_bar_has_the_same_width_at_every_step(void **state)
             const char *text = format(done, 400, 0, ascii, 200);
             const char *rest = strstr(text, "   0.0/s");
             assert_non_null(rest);
-            assert_int_equal(cli_columns_width(text) - cli_columns_width(rest),
+            assert_int_equal(page_columns_width(text) - page_columns_width(rest),
                              strlen("sim  100% ") + 20);
         }
 }
@@ -70,7 +70,7 @@ static void a_narrow_terminal_cuts_the_line_between_characters(void **state)
 {
     (void)state;
     for (unsigned width = 0; width < 60; width++)
-        assert_true(cli_columns_width(format(77, 100, 5, false, width)) <= width);
+        assert_true(page_columns_width(format(77, 100, 5, false, width)) <= width);
 }
 
 /* A pseudo terminal as stderr. */
@@ -93,8 +93,8 @@ static FILE *open_terminal(int *out_master)
 
 static void it_appears_on_a_terminal_and_erases_itself(void **state)
 {
-    struct cli_context cx = {.terminal = true, .ascii = true, .topic = ""};
-    atomic_uint_fast64_t done = 5;
+    struct cli_context cx = {.terminal = true, .screen.ascii = true, .topic = ""};
+    struct shoal_watch watch = {.what = "sim", .done = 5, .total = 10};
     char text[2000] = "";
     size_t used = 0;
     int master;
@@ -103,7 +103,7 @@ static void it_appears_on_a_terminal_and_erases_itself(void **state)
     (void)state;
     cx.err = open_terminal(&master);
     setenv("TERM", "xterm", 1);
-    progress = cli_progress_start(&cx, "sim", &done, 10);
+    progress = cli_progress_watch(&cx, &watch);
     assert_non_null(progress);
     /* waits for the line itself; it comes after about a second */
     while (strstr(text, " 50% ") == NULL) {
@@ -132,12 +132,12 @@ static void short_work_leaves_no_trace(void **state)
     size_t size = 0;
     FILE *err = open_memstream(&text, &size);
     struct cli_context cx = {.err = err, .terminal = true, .topic = ""};
-    atomic_uint_fast64_t done = 0;
+    struct shoal_watch watch = {.what = "sim", .total = 10};
 
     (void)state;
-    cli_progress_stop(cli_progress_start(&cx, "sim", &done, 10));
+    cli_progress_stop(cli_progress_watch(&cx, &watch));
     cx.terminal = false;
-    cli_progress_stop(cli_progress_start(&cx, "sim", &done, 10));
+    cli_progress_stop(cli_progress_watch(&cx, &watch));
     cli_progress_stop(NULL);
     fclose(err);
     assert_int_equal(size, 0);

@@ -1,4 +1,4 @@
-/* Tests of src/cli/repeat.c. */
+/* Tests of src/cli/report.c. */
 #include "torture.h"
 
 #include "cli/repeat.h"
@@ -9,20 +9,16 @@ struct values {
     const char *name;
     bool loud;
     double wait_s;
-    struct base_opt_list sets;
+    shoal_opt_list sets;
 };
 
-static const struct base_opt rows[] = {
-    {.name = "name",
-     .type = BASE_OPT_STR,
-     .fallback = "x",
-     .offset = offsetof(struct values, name)},
-    {.name = "loud", .type = BASE_OPT_FLAG, .offset = offsetof(struct values, loud)},
-    {.name = "wait",
-     .type = BASE_OPT_DURATION,
-     .fallback = "60s",
-     .offset = offsetof(struct values, wait_s)},
-    {.name = "set", .type = BASE_OPT_LIST, .offset = offsetof(struct values, sets)},
+#define AT(member) offsetof(struct values, member)
+
+static const shoal_opt rows[] = {
+    {AT(name), SHOAL_OPT_STR, "name", .fallback = "x"},
+    {AT(loud), SHOAL_OPT_FLAG, .name = "loud"},
+    {AT(wait_s), SHOAL_OPT_DURATION, "wait", .fallback = "60s"},
+    {AT(sets), SHOAL_OPT_LIST, .name = "set"},
 };
 static const struct cli_command command = {
     .name = "try", .opts = rows, .opt_count = 4, .values_size = sizeof(struct values)};
@@ -49,7 +45,7 @@ static void only_what_differs_from_the_defaults_is_written(void **state)
     repeats_as(&v, args, 2, "shoal try a.csv -");
     v.loud = true;
     v.wait_s = 90;
-    v.sets = (struct base_opt_list){.items = {"a=1", "b=2"}, .count = 2};
+    v.sets = (shoal_opt_list){.items = {"a=1", "b=2"}, .count = 2};
     repeats_as(&v, args, 1, "shoal try a.csv --loud --wait 90s --set a=1 --set b=2");
 }
 
@@ -73,7 +69,7 @@ static void what_begins_with_a_dash_is_not_an_option(void **state)
     base_opt_defaults(rows, 4, &v);
     v.name = "-y z";
     v.loud = true;
-    v.sets = (struct base_opt_list){.items = {"-a=1", "b=-2"}, .count = 2};
+    v.sets = (shoal_opt_list){.items = {"-a=1", "b=-2"}, .count = 2};
     repeats_as(&v, args, 1, "shoal try a.csv --name='-y z' --loud --set=-a=1 --set b=-2");
     repeats_as(&v, args, 2,
                "shoal try --name='-y z' --loud --set=-a=1 --set b=-2 -- a.csv -odd.csv");

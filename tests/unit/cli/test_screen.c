@@ -75,7 +75,7 @@ static void draw_at_random(struct cli_screen *screen, struct base_rand *rand)
     for (int i = 0; i < 12; i++)
         cli_screen_put(screen, (unsigned)base_rand_below(rand, ROWS_MAX + 2),
                        (unsigned)base_rand_below(rand, COLUMNS_MAX + 2),
-                       (enum cli_style)base_rand_below(rand, 3),
+                       (enum page_text_style)base_rand_below(rand, 3),
                        WORDS[base_rand_below(rand, sizeof WORDS / sizeof WORDS[0])]);
 }
 
@@ -113,19 +113,19 @@ static void a_frame_that_did_not_change_writes_nothing(void **state)
     cli_screen_init(&screen, &base_alloc_libc);
     for (int i = 0; i < 2; i++) {
         cli_screen_begin(&screen, 20, 3);
-        cli_screen_put(&screen, 1, 2, CLI_BOLD, "clock 341");
+        cli_screen_put(&screen, 1, 2, PAGE_BOLD, "clock 341");
         update(&screen, &terminal, &size);
     }
     assert_int_equal(size, 0);
     terminal.jumps = 0;
     cli_screen_begin(&screen, 20, 3);
-    cli_screen_put(&screen, 1, 2, CLI_BOLD, "clock 342");
+    cli_screen_put(&screen, 1, 2, PAGE_BOLD, "clock 342");
     update(&screen, &terminal, &size);
     assert_int_equal(terminal.jumps, 1);
     assert_true(size < 10); /* one jump, one character */
     cli_screen_forget(&screen);
     cli_screen_begin(&screen, 20, 3);
-    cli_screen_put(&screen, 1, 2, CLI_BOLD, "clock 342");
+    cli_screen_put(&screen, 1, 2, PAGE_BOLD, "clock 342");
     update(&screen, &terminal, &size);
     assert_true(size > 10);
     cli_screen_fini(&screen);
@@ -140,8 +140,8 @@ static void plain_lines_have_no_sequences_and_no_spaces_at_their_ends(void **sta
     cli_screen_init(&screen, &base_alloc_libc);
     screen.color = true;
     cli_screen_begin(&screen, 20, 9);
-    cli_screen_put(&screen, 0, 1, CLI_BOLD, "a b  ");
-    assert_int_equal(cli_screen_printf(&screen, 2, 0, CLI_DIM, "%d %s", 7, "tables"), 8);
+    cli_screen_put(&screen, 0, 1, PAGE_BOLD, "a b  ");
+    assert_int_equal(cli_screen_printf(&screen, 2, 0, PAGE_DIM, "%d %s", 7, "tables"), 8);
     base_buf_init(&out, &base_alloc_libc, 1 << 12);
     cli_screen_plain(&screen, &out);
     assert_string_equal(out.data, " a b\n\n7 tables\n");

@@ -18,7 +18,7 @@ static void colour_follows_the_order_of_precedence(void **state)
     for (uint32_t choice = 0; choice < 3; choice++)
         for (int bits = 0; bits < 16; bits++) {
             bool no_color = bits & 1, force = bits & 2, terminal = bits & 4, dumb = bits & 8;
-            struct cli_context cx = {.out_terminal = terminal};
+            struct cli_context cx = {.screen.terminal = terminal};
             struct cli_common common = {.color = choice};
             bool expected = choice == CLI_COLOR_ALWAYS  ? true
                             : choice == CLI_COLOR_NEVER ? false
@@ -30,7 +30,7 @@ static void colour_follows_the_order_of_precedence(void **state)
             setenv("CLICOLOR_FORCE", force ? "1" : "0", 1);
             setenv("TERM", dumb ? "dumb" : "xterm", 1);
             cli_term_apply(&cx, &common);
-            assert_int_equal(cx.color, expected);
+            assert_int_equal(cx.screen.color, expected);
         }
 }
 
@@ -56,20 +56,20 @@ static void the_first_locale_variable_that_is_set_decides(void **state)
 
 static void ascii_comes_from_the_option_or_the_locale(void **state)
 {
-    struct cli_context cx = {.out_terminal = false};
+    struct cli_context cx = {.screen.terminal = false};
     struct cli_common common = {.ascii = false};
 
     (void)state;
     setenv("LC_ALL", "C.UTF-8", 1);
     cli_term_apply(&cx, &common);
-    assert_false(cx.ascii);
+    assert_false(cx.screen.ascii);
     common.ascii = true;
     cli_term_apply(&cx, &common);
-    assert_true(cx.ascii);
+    assert_true(cx.screen.ascii);
     common.ascii = false;
     setenv("LC_ALL", "C", 1);
     cli_term_apply(&cx, &common);
-    assert_true(cx.ascii);
+    assert_true(cx.screen.ascii);
 }
 
 int main(void)

@@ -84,6 +84,19 @@ static void checkpoints_are_counted_where_there_are_some(void **state)
     assert_null(strstr(picture(&look, STATUS, 600, 0), "saved"));
 }
 
+static void a_worker_that_is_starting_has_no_pid(void **state)
+{
+    struct cli_top_look look = {.plain = true, .clock = ""};
+
+    (void)state;
+    assert_non_null(strstr(picture(&look,
+                                   "{\"crew\":[{\"worker\":1,\"state\":\"starting\",\"threads\":0,"
+                                   "\"executors\":0,\"busy\":0,\"pid\":null,\"host\":\"\"}]}",
+                                   600, 0),
+                           "   WORKER  STATE     HOST  PID  THREADS  EXECUTORS  BUSY\n"
+                           "        1  starting                   0          0   0 %\n"));
+}
+
 static void a_terminal_gets_bars_a_history_and_keys(void **state)
 {
     struct cli_top_look look = {.clock = "12:40:07", .note = "scaled to 3", .many = true};
@@ -175,7 +188,7 @@ static void of_many_workers_those_that_fit_are_shown_and_the_rest_counted(void *
 static void all_jobs_have_a_row_each_and_the_chosen_one_a_mark(void **state)
 {
     struct train_listing jobs[30];
-    struct cli_job_answer answers[30];
+    struct train_job_answer answers[30];
     struct cli_top_look look = {.clock = "12:40:07", .selected = 1};
     struct cli_screen screen;
 
@@ -220,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_snapshot_has_everything_and_no_bars),
         cmocka_unit_test(checkpoints_are_counted_where_there_are_some),
+        cmocka_unit_test(a_worker_that_is_starting_has_no_pid),
         cmocka_unit_test(a_terminal_gets_bars_a_history_and_keys),
         cmocka_unit_test(ascii_means_ascii),
         cmocka_unit_test(a_job_that_does_not_answer_is_shown_as_such),

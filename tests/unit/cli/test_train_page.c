@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const shoal_opt OPTS[] = {
-    {"rate<", SHOAL_OPT_F64, "0.5", "how \"fast\" & far", 0, 0, NULL, 0},
+    {0, SHOAL_OPT_F64, "rate<", 0, NULL, "0.5", .help = "how \"fast\" & far"},
 };
 static const shoal_app APP = {.struct_size = sizeof APP,
                               .name = "odd<b>",

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "cli/columns.h"
+#include "page/columns.h"
 #include "cli/train_show.h"
 #include <math.h>
 #include <stdio.h>
@@ -101,7 +101,7 @@ static void a_line_is_never_wider_than_it_may_be(void **state)
             for (int bar = CLI_TRAIN_PLAIN; bar <= CLI_TRAIN_BLOCKS; bar++) {
                 look.progress = -0.5 + 0.037 * step;
                 format(&look, (enum cli_train_bar)bar, width);
-                assert_true(cli_columns_width(line.data) <= width);
+                assert_true(page_columns_width(line.data) <= width);
                 for (size_t i = 0; i < line.size && bar != CLI_TRAIN_BLOCKS; i++)
                     assert_true(line.data[i] >= ' ' && line.data[i] < 127);
             }
@@ -207,6 +207,34 @@ static void staleness_is_a_mean_over_tasks(void **state)
     assert_true(isnan(cli_train_mean_staleness(none, 2)));
 }
 
+static void how_a_job_ended_is_a_clause(void **state)
+{
+    static const struct {
+        shoal_stop why;
+        double gap;
+        const char *words;
+    } CASES[] = {
+        {SHOAL_STOP_UNSAID, (double)NAN, ""},
+        {SHOAL_STOP_TOLERANCE, 2e-5, "converged, the minimum is at most 0.002 % lower"},
+        {SHOAL_STOP_TOLERANCE, (double)NAN, "converged"},
+        {SHOAL_STOP_LIMIT, 0.0031,
+         "not converged: the limit on iterations came first, the minimum is at most 0.31 % lower"},
+        {SHOAL_STOP_LIMIT, 0.9996,
+         "not converged: the limit on iterations came first, the minimum is at most 100 % lower"},
+        {SHOAL_STOP_STALLED, (double)NAN, "not converged: no step lowers the objective any more"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct train_stats stats = {.stopped = CASES[i].why, .gap = CASES[i].gap};
+        base_buf_clear(&line);
+        base_buf_puts(&line, "");
+        cli_train_put_stopped(&line, &stats);
+        assert_int_equal(base_buf_status(&line), SHOAL_OK);
+        assert_string_equal(line.data, CASES[i].words);
+    }
+}
+
 /* As text and as JSON; a line of 999 two-byte letters is not cut, nor are many of them. */
 static void lines_of_the_application_are_printed_whole(void **state)
 {
@@ -226,8 +254,12 @@ static void lines_of_the_application_are_printed_whole(void **state)
         size_t size, letters = 0;
         int out_errno = 0;
         FILE *out = open_memstream(&text, &size);
-        struct cli_context cx = {
-            .env = env, .out = out, .err = out, .json = json, .out_errno = &out_errno, .width = 80};
+        struct cli_context cx = {.env = env,
+                                 .out = out,
+                                 .err = out,
+                                 .json = json,
+                                 .out_errno = &out_errno,
+                                 .screen.width = 80};
         assert_int_equal(cli_train_print(&cx, &t), 0);
         fclose(out);
         assert_non_null(strstr(text, json ? "[\"first\",\"\",\"ää" : "  first\n  \n  ää"));
@@ -265,9 +297,9 @@ static void json_tells_runs_apart(void **state)
 {
     static const char *const ALGORITHMS[] = {"fast", "good", NULL};
     static const shoal_opt OPTS[] = {
-        {"algorithm", SHOAL_OPT_CHOICE, "fast", "", 0, 0, ALGORITHMS,
-         offsetof(struct chosen, algorithm)},
-        {"parts", SHOAL_OPT_U64, "4", "", 0, 100, NULL, offsetof(struct chosen, parts)},
+        {offsetof(struct chosen, algorithm), SHOAL_OPT_CHOICE, "algorithm", 0, NULL, "fast", "",
+         .choices = ALGORITHMS},
+        {offsetof(struct chosen, parts), SHOAL_OPT_U64, "parts", 0, NULL, "4", "", .max = 100},
     };
     static const shoal_app APP = {.name = "odd",
                                   .objective = "loss",
@@ -356,6 +388,7 @@ int main(void)
         cmocka_unit_test(time_left_follows_what_was_done_since_the_beginning),
         cmocka_unit_test(time_left_counts_down_between_steps),
         cmocka_unit_test(staleness_is_a_mean_over_tasks),
+        cmocka_unit_test(how_a_job_ended_is_a_clause),
         cmocka_unit_test(lines_of_the_application_are_printed_whole),
         cmocka_unit_test(json_tells_runs_apart),
         cmocka_unit_test(json_of_a_job_without_its_model_is_one_object),

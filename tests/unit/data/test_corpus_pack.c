@@ -1,7 +1,7 @@
 /* Tests of src/data/corpus_pack.c. What holds for every format is in test_corpus.c. */
 #include "unit/data/corpus_world.h"
 
-#include "data/gen.h"
+#include "shoal/gen.h"
 #include "store/pack.h"
 #include "torture.h"
 
@@ -74,16 +74,19 @@ static void pieces_that_are_appended_are_one_corpus(void **state)
 /* Some chunks' worth of documents, written in pieces that end anywhere. */
 static void where_pieces_end_makes_no_difference_and_ranges_are_found_in_any_chunk(void **state)
 {
-    struct data_gen_corpus_opts opts = DATA_GEN_CORPUS_OPTS;
-    struct data_gen_corpus *gen = NULL;
+    const shoal_result *result = NULL;
+    shoal_gen_corpus_opts opts;
     struct data_corpus_writer *writer = NULL;
     shoal_env *env = world_new();
     struct data_corpus whole, part;
 
     (void)state;
+    shoal_gen_corpus_opts_init(&opts);
     opts.documents = 5000;
-    assert_int_equal(data_gen_corpus_new(&base_alloc_libc, &opts, &gen, NULL), SHOAL_OK);
-    assert_int_equal(data_gen_corpus_fill(env, gen, NULL, &whole, NULL), SHOAL_OK);
+    opts.to.output = "made";
+    assert_int_equal(shoal_gen_corpus(env, &opts, NULL, &result, NULL), SHOAL_OK);
+    shoal_result_free(result);
+    corpus_load_in(env, "made", NULL, &whole);
     assert_true(whole.entries > 3 * (uint64_t)(1 << 17));
     assert_int_equal(data_corpus_save(env, "b", &whole.x, NULL, NULL), SHOAL_OK);
     assert_int_equal(data_corpus_create(env, "c", &writer, NULL), SHOAL_OK);
@@ -110,7 +113,6 @@ static void where_pieces_end_makes_no_difference_and_ranges_are_found_in_any_chu
         data_corpus_fini(&part);
     }
     data_corpus_fini(&whole);
-    data_gen_corpus_free(gen);
     shoal_env_free(env);
 }
 

@@ -356,7 +356,7 @@ static void a_large_number_of_a_model_costs_no_memory(void **state)
     assert_int_equal(data_corpus_load(env, "l", &opts, &c, &err), SHOAL_E_LIMIT);
     assert_string_equal(err.message,
                         "cannot read corpus 'l' for the model: the model's words are numbers up to "
-                        "2147483647, and it has 2 of them; expected at most 16777216 and 64 for "
+                        "2147483647, and it has 2 of them; expected at most 4194304 and 16 for "
                         "each");
     data_ids_fini(&known);
     shoal_env_free(env);

@@ -1,4 +1,4 @@
-/* Tests of src/data/ratings.c, ratings_repeat.c and ratings_save.c. */
+/* Tests of src/data/ratings.c. */
 #include "unit/data/data_world.h"
 
 #include "base/rand.h"
@@ -306,7 +306,7 @@ static void repetitions_are_dropped_as_by_comparing_all_pairs(void **state)
     }
 }
 
-/* More ratings than one batch of ratings_repeat.c holds, users not together. */
+/* More ratings than one batch of ratings.c holds, users not together. */
 static void repetitions_far_apart_are_found(void **state)
 {
     shoal_env *env = world_new();

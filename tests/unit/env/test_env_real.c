@@ -23,17 +23,63 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Stands before the C library's: folders fail to sync with this, when it is not 0. */
-static int folder_sync_code;
+/* The calls below stand before the C library's. They fail with these codes, where one is not 0, and
+ * note what a power cut would leave and which modes others could see. */
+static struct {
+    int file_sync, folder_sync, rename; /* codes */
+    ino_t synced;                       /* the last file that was synced, */
+    off_t synced_size;                  /* and how much of it was there */
+    int renames, torn;                  /* names given, and those to a file not all on the disk */
+    bool name_lasts;                    /* its folder was synced since */
+    mode_t seen;                        /* all bits that any file had on the way */
+} disk;
+
+static int fail_with(int code)
+{
+    errno = code;
+    return -1;
+}
 
 int fsync(int fd)
 {
     struct stat info;
-    if (folder_sync_code != 0 && fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-        errno = folder_sync_code;
+    if (fstat(fd, &info) != 0)
         return -1;
+    bool is_folder = S_ISDIR(info.st_mode);
+    int code = is_folder ? disk.folder_sync : disk.file_sync;
+    if (code != 0)
+        return fail_with(code);
+    if (is_folder) {
+        disk.name_lasts = true;
+    } else {
+        disk.seen |= info.st_mode & 07777;
+        disk.synced = info.st_ino;
+        disk.synced_size = info.st_size;
     }
     return (int)syscall(SYS_fsync, fd);
+}
+
+int fchmod(int fd, mode_t mode)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return -1;
+    disk.seen |= info.st_mode & 07777;
+    return (int)syscall(SYS_fchmod, fd, mode);
+}
+
+int rename(const char *from, const char *to)
+{
+    struct stat info;
+    if (stat(from, &info) != 0)
+        return -1;
+    if (disk.rename != 0)
+        return fail_with(disk.rename);
+    disk.seen |= info.st_mode & 07777;
+    disk.renames++;
+    disk.torn += disk.synced != info.st_ino || disk.synced_size != info.st_size;
+    disk.name_lasts = false;
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
 }
 
 struct fixture {
@@ -45,6 +91,7 @@ struct fixture {
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
+    memset(&disk, 0, sizeof disk);
     (void)snprintf(f->folder, sizeof f->folder, "/tmp/shoal-test-XXXXXX");
     if (mkdtemp(f->folder) == NULL || shoal_env_real_new(&f->env, NULL) != SHOAL_OK)
         return -1;
@@ -469,14 +516,81 @@ static void a_folder_that_fails_to_sync_is_an_error_unless_it_cannot(void **stat
 {
     struct fixture *f = *state;
     shoal_err err = SHOAL_ERR_INIT;
-    folder_sync_code = EIO;
+    disk.folder_sync = EIO;
     shoal_status failed = env_write_whole(f->env, path_of(f, "f"), "x", 1, &err);
-    folder_sync_code = EINVAL;
+    disk.folder_sync = EINVAL;
     shoal_status cannot = env_write_whole(f->env, path_of(f, "f"), "y", 1, NULL);
-    folder_sync_code = 0;
+    disk.folder_sync = 0;
     assert_int_equal(failed, SHOAL_E_IO);
     assert_non_null(strstr(err.message, "input/output error"));
     assert_int_equal(cannot, SHOAL_OK);
+}
+
+/* The old name is given to bytes that are on the disk, and the commit returns when the name is, too. */
+static void a_power_cut_leaves_the_old_bytes_or_the_new_ones(void **state)
+{
+    struct fixture *f = *state;
+    static char bytes[200000]; /* more than is held back, and less */
+    const size_t sizes[] = {0, 1, 1000, 65536, 65537, sizeof bytes};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        assert_int_equal(env_write_whole(f->env, path_of(f, "f"), bytes, sizes[i], NULL), SHOAL_OK);
+        assert_int_equal(disk.renames, i + 1);
+        assert_int_equal(disk.torn, 0);
+        assert_true(disk.name_lasts);
+    }
+}
+
+static void a_commit_that_fails_leaves_the_old_file_alone(void **state)
+{
+    struct fixture *f = *state;
+    int *const steps[] = {&disk.file_sync, &disk.rename};
+    for (size_t i = 0; i < 2; i++) {
+        for (int is_new = 0; is_new < 2; is_new++) {
+            const char *name = is_new ? "new" : "f";
+            shoal_err err = SHOAL_ERR_INIT;
+            assert_int_equal(env_write_whole(f->env, path_of(f, "f"), "old", 3, NULL), SHOAL_OK);
+            *steps[i] = EIO;
+            shoal_status st = env_write_whole(f->env, path_of(f, name), "newer", 5, &err);
+            *steps[i] = 0;
+            assert_int_equal(st, SHOAL_E_IO);
+            assert_non_null(strstr(err.message, "input/output error"));
+            assert_content(f, "f", "old");
+            assert_only_file(f, "f");
+        }
+    }
+}
+
+/* Whoever looks while a file is written sees no more of it than whoever looks later. */
+static void a_file_is_never_open_to_more_than_when_it_is_done(void **state)
+{
+    struct fixture *f = *state;
+    const mode_t masks[] = {0, 022, 077};
+    for (size_t i = 0; i < 3; i++) {
+        for (int mode = 0; mode <= 0777; mode++) {
+            if ((mode & 0600) != 0600 && mode != 0) /* 0: a new file */
+                continue;
+            struct stat info;
+            mode_t old_mask = umask(masks[i]);
+            (void)unlink(path_of(f, "f"));
+            if (mode != 0) {
+                (void)close(open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+                assert_int_equal(chmod(f->path, (mode_t)mode), 0);
+            }
+            for (int is_private = 0; is_private < 2; is_private++) {
+                mode_t want = is_private ? 0600 : mode == 0 ? 0666 & ~masks[i] : (mode_t)mode;
+                disk.seen = 0;
+                disk.synced = 0;
+                shoal_status st = (is_private ? env_write_run_file : env_write_whole)(
+                    f->env, f->path, "secret", 6, NULL);
+                assert_int_equal(st, SHOAL_OK);
+                assert_int_equal(stat(f->path, &info), 0);
+                assert_int_equal(info.st_mode & 07777, want);
+                assert_int_equal(disk.seen & ~want, 0);
+                assert_true((disk.synced == info.st_ino) == !is_private);
+            }
+            (void)umask(old_mask);
+        }
+    }
 }
 
 static bool is_there(struct fixture *f, const char *name)
@@ -551,6 +665,9 @@ int main(void)
         CASE(no_more_threads_run_than_allowed_and_all_are_joined),
         CASE(open_files_are_closed_again),
         CASE(a_folder_that_fails_to_sync_is_an_error_unless_it_cannot),
+        CASE(a_power_cut_leaves_the_old_bytes_or_the_new_ones),
+        CASE(a_commit_that_fails_leaves_the_old_file_alone),
+        CASE(a_file_is_never_open_to_more_than_when_it_is_done),
         CASE(the_next_writer_removes_what_a_killed_one_left_and_nothing_else),
         CASE(faults_never_fire_on_a_real_machine),
     };

@@ -460,6 +460,23 @@ static int role_input(const char *expected)
     return size == (ssize_t)strlen(expected) && memcmp(text, expected, (size_t)size) == 0 ? 0 : 1;
 }
 
+/* Else a process could pull pages from under the others, which would then die of SIGBUS. */
+static void no_process_can_change_the_size_of_shared_memory(void **state)
+{
+    (void)state;
+    shoal_env *env = NULL;
+    struct env_shared shared = {0};
+    assert_int_equal(shoal_env_real_new(&env, NULL), SHOAL_OK);
+    assert_int_equal(env_shared_new(env, SHARED_SIZE, &shared, NULL), SHOAL_OK);
+    assert_int_equal(ftruncate((int)shared.handle, 0), -1);
+    assert_int_equal(errno, EPERM);
+    assert_int_equal(ftruncate((int)shared.handle, 2 * (off_t)SHARED_SIZE), -1);
+    assert_int_equal(errno, EPERM);
+    shared.base[SHARED_SIZE - 1] = 1;
+    env_shared_close(env, &shared);
+    shoal_env_free(env);
+}
+
 static int role_shared(void)
 {
     shoal_env *env = NULL;
@@ -553,6 +570,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_child_dies_with_its_parent),
         cmocka_unit_test(the_connection_of_a_killed_process_closes),
         cmocka_unit_test(shared_memory_is_seen_by_a_child_and_given_back),
+        cmocka_unit_test(no_process_can_change_the_size_of_shared_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,8 +107,8 @@ static void assert_equal_prices(const struct market_prices *a, const struct mark
     assert_true(a->from_s == b->from_s && a->to_s == b->to_s);
     for (uint32_t i = 0; i < a->offer_count; i++) {
         const struct market_offer *oa = &a->offers[i], *ob = &b->offers[i];
-        assert_string_equal(market_offer_text(a, i, ta, sizeof ta),
-                            market_offer_text(b, i, tb, sizeof tb));
+        assert_string_equal(prices_text_of(a, i, ta, sizeof ta),
+                            prices_text_of(b, i, tb, sizeof tb));
         assert_true(oa->cloud == ob->cloud && oa->region == ob->region && oa->zone == ob->zone &&
                     oa->kind == ob->kind && oa->accelerator == ob->accelerator &&
                     oa->accelerators == ob->accelerators && oa->count == ob->count);
@@ -466,7 +466,7 @@ static void a_folder_gives_what_is_a_history_and_counts_the_rest(void **state)
     world_put(env, "data/empty.json", "{\"SpotPriceHistory\": []}");
     world_put(env, "data/README", "not prices\n");
     world_put(env, "data/.hidden", "#x\tus-east-1a\n2024-01-01\t1\n");
-    world_put(env, "data/packed.gz", "\x1f\x8b\x08 and so on");
+    world_put(env, "data/packed.bz2", "BZh91AY&SY and so on");
     world_put(env, "data/nothing", "");
     world_put(env, "junk/README", "not prices\n");
     p = world_load(env, "data/");

@@ -1,4 +1,5 @@
 /* Tests of the readers of prices (src/market/prices_*.c), reader.c, when.c and kinds.c. */
+#include "prices_text.h"
 #include "unit/market/market_world.h"
 
 #include "market/kinds.h"
@@ -85,9 +86,9 @@ static void regions_come_from_zones(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct market_text region = market_region_of(market_text_of(rows[i][0]));
-        if (!market_text_is(region, rows[i][1]))
-            fail_msg("region of %s is %.*s", rows[i][0], (int)region.size, region.bytes);
+        struct env_cell region = market_region_of(env_cell_of(rows[i][0]));
+        if (!env_cell_same(region, rows[i][1]))
+            fail_msg("region of %s is %.*s", rows[i][0], (int)region.length, region.text);
     }
 }
 
@@ -201,8 +202,8 @@ static void bad_lines_are_named_with_place_and_reason(void **state)
     world_refuses(HEAD, "nothing in it is ever offered", "");
     world_refuses(HEAD "2024-01-01,aws,z,x,0\n", "nothing in it is ever offered", "");
     world_refuses("#shoal-prices v2\n", "expected '#shoal-prices v1'", "");
-    world_refuses("#shoal-prices v1\ntime,cloud,instance,prices\n", "unknown column 'prices'",
-                  "did you mean 'price'?");
+    world_refuses("#shoal-prices v1\ntime,cloud,instance,prices\n", "a column 'price'",
+                  "is its 'prices' meant?");
     world_refuses("#shoal-prices v1\ntime,time,cloud,instance,price\n",
                   "column 'time' is there twice", "");
     world_refuses("#shoal-prices v1\ntime,cloud,zone,price\n", "column 'instance'", "");
@@ -217,7 +218,8 @@ static void what_no_reader_knows_is_an_error_that_names_the_formats(void **state
     (void)state;
     world_refuses("a,b,c\n1,2,3\n", "found 'a,b,c'", "dates (Date,kind,..)");
     world_refuses("", "the file is empty", "");
-    world_refuses("\x1f\x8b\x08\n", "compressed", "");
+    world_refuses("BZh91AY&SY\n", "compressed", "");
+    world_refuses("\x1f\x8b\x08\n", "it ends in the middle", "gzip -t");
     world_refuses_file("a.csv", "x", 1, MARKET_FORMAT_SERIES, "before the first price", "");
 }
 
@@ -402,9 +404,9 @@ static void a_series_knows_its_cloud_by_the_zone_unless_it_is_said(void **state)
     struct market_prices *p = world_load(env, "s.tsv");
     char text[200];
     assert_int_equal(p->offer_count, 3);
-    assert_string_equal(market_offer_text(p, 0, text, sizeof text), "aws us-east-1a a spot");
-    assert_string_equal(market_offer_text(p, 1, text, sizeof text), "azure eastus a on-demand");
-    assert_string_equal(market_offer_text(p, 2, text, sizeof text), "gcp us-central1-b a spot");
+    assert_string_equal(prices_text_of(p, 0, text, sizeof text), "aws us-east-1a a spot");
+    assert_string_equal(prices_text_of(p, 1, text, sizeof text), "azure eastus a on-demand");
+    assert_string_equal(prices_text_of(p, 2, text, sizeof text), "gcp us-central1-b a spot");
     assert_string_equal(market_names_get(&p->regions, p->offers[2].region), "us-central1");
     market_prices_free(p);
     shoal_env_free(env);

@@ -2,7 +2,7 @@
 #include "unit/market/market_world.h"
 
 #include "base/assert.h"
-#include "market/date.h"
+#include "base/date.h"
 #include "market/speeds.h"
 #include "market/when.h"
 
@@ -129,7 +129,7 @@ static void bad_files_are_refused_in_words(void **state)
         {"", "it is empty", ""},
         {"instance,steps_per_s\n", "no speeds", ""},
         {"instance\n", "'steps_per_s'", ""},
-        {"instance,step_per_s\na,1\n", "unknown column 'step_per_s'", "'steps_per_s'"},
+        {"instance,step_per_s\na,1\n", "a column 'steps_per_s'", "'step_per_s' meant?"},
         {"instance,instance,steps_per_s\n", "twice", ""},
         {"instance,steps_per_s\na\n", "expected 2 fields", ""},
         {"instance,steps_per_s\na,-1\n", "line 2, column 2: expected steps per second", ""},
@@ -191,17 +191,16 @@ static void dates_read_back(void **state)
     for (int i = 0; i < property_count(5000); i++) {
         double at_s = 60 * floor(base_rand_range(&r, 946684800 / 60.0, 4102444800 / 60.0));
         double back = 0;
-        market_date_format(at_s, MARKET_DATE_MINUTE, text, sizeof text);
+        base_date_format(at_s, BASE_DATE_MINUTE, text, sizeof text);
         assert_true(market_when_parse(text, strlen(text), &back) && back == at_s);
-        market_date_format(at_s, MARKET_DATE_DAY, text, sizeof text);
+        base_date_format(at_s, BASE_DATE_DAY, text, sizeof text);
         assert_true(market_when_parse(text, strlen(text), &back));
         assert_true(back == floor(at_s / 86400) * 86400);
     }
-    assert_string_equal(market_date_format(1709164800, MARKET_DATE_SHORT, text, sizeof text),
-                        "29 Feb");
-    assert_string_equal(market_date_format(1709164800, MARKET_DATE_MONTH, text, sizeof text),
+    assert_string_equal(base_date_format(1709164800, BASE_DATE_SHORT, text, sizeof text), "29 Feb");
+    assert_string_equal(base_date_format(1709164800, BASE_DATE_MONTH, text, sizeof text),
                         "Feb 2024");
-    assert_string_equal(market_date_format((double)NAN, MARKET_DATE_DAY, text, sizeof text), "-");
+    assert_string_equal(base_date_format((double)NAN, BASE_DATE_DAY, text, sizeof text), "-");
 }
 
 static shoal_status load_rules(const struct base_alloc *alloc, void *ctx)

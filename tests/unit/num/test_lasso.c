@@ -31,6 +31,7 @@ static void twins_agree_to_rounding(void **state)
     static const uint32_t LANES[] = {4, 8};
     static double a[LASSO_ROWS], b[LASSO_ROWS], v[LASSO_ROWS];
     const struct num_lasso_ops *plain = num_lasso_ops_find(1);
+    struct num_columns dense;
 
     (void)state;
     for (uint64_t seed = 1; seed <= (uint64_t)property_count(20); seed++) {
@@ -40,6 +41,9 @@ static void twins_agree_to_rounding(void **state)
             x.index = NULL;
             x.value = world.dense;
         }
+        dense = x;
+        dense.index = NULL; /* the specification of a sparse column is the dense one */
+        dense.value = world.dense;
         for (uint32_t i = 0; i < x.rows; i++) {
             a[i] = b[i] = world.u[i];
             v[i] = 0.5 + 0.01 * i;
@@ -48,11 +52,11 @@ static void twins_agree_to_rounding(void **state)
             const struct num_lasso_ops *ops = num_lasso_ops_find(LANES[t]);
             for (uint32_t j = 0; j < x.columns; j++) {
                 double one[2], two[2];
-                assert_true(fabs(plain->dot(&x, j, a) - ops->dot(&x, j, a)) <= 1e-12);
-                plain->sums(&x, j, j % 2 == 0 ? v : NULL, one);
+                assert_true(fabs(plain->dot(&dense, j, a) - ops->dot(&x, j, a)) <= 1e-12);
+                plain->sums(&dense, j, j % 2 == 0 ? v : NULL, one);
                 ops->sums(&x, j, j % 2 == 0 ? v : NULL, two);
                 assert_true(fabs(one[0] - two[0]) + fabs(one[1] - two[1]) <= 1e-9 * (1 + one[1]));
-                plain->move(&x, j, 0.01 * j, j % 2 == 0 ? v : NULL, a);
+                plain->move(&dense, j, 0.01 * j, j % 2 == 0 ? v : NULL, a);
                 ops->move(&x, j, 0.01 * j, j % 2 == 0 ? v : NULL, b);
                 for (uint32_t i = 0; i < x.rows; i++)
                     assert_true(fabs(a[i] - b[i]) <= 1e-11);
@@ -102,6 +106,94 @@ static void slopes_are_the_finite_difference_of_the_loss(void **state)
             double down = num_lasso_objective_reference(&p, world.point.intercept, b);
             b[j] += step;
             assert_true(fabs((down - up) / (2 * step) - world.g[j]) <= 1e-6);
+        }
+    }
+}
+
+/* ---- products of columns ---- */
+
+enum { GRAM_STRIDE = 144, GRAM_RANGE = 37 };
+static double gram_sum[GRAM_STRIDE * GRAM_STRIDE], gram_center[LASSO_COLUMNS];
+
+/* Products of the world, dense, in ranges of rows. */
+static struct num_lasso_gram make_gram(const struct num_lasso_ops *ops, double *out_mean)
+{
+    static double mean[LASSO_COLUMNS], work[GRAM_STRIDE * NUM_LASSO_GRAM_ROWS];
+    const uint32_t n = world.p.x.rows;
+
+    world.p.weight = NULL;
+    world.p.total = n;
+    world.p.x.index = NULL;
+    world.p.x.value = world.dense;
+    assert_true(num_lasso_gram_stride(world.p.x.columns) <= GRAM_STRIDE);
+    memset(gram_sum, 0, sizeof gram_sum);
+    for (uint32_t j = 0; j < world.p.x.columns; j++)
+        mean[j] = world.p.intercept ? 0.25 : 0; /* about what it is */
+    for (uint32_t first = 0; first < n; first += GRAM_RANGE)
+        num_lasso_gram_add(ops, &world.p, mean, first,
+                           n - first < GRAM_RANGE ? n - first : GRAM_RANGE, work, gram_sum);
+    return num_lasso_gram_make(&world.p, gram_sum, gram_center, out_mean);
+}
+
+/* The sum of x_i x_j over rows, centred with an intercept, / rows. */
+static double product(const float *a, const float *b)
+{
+    double n = world.p.x.rows, sum = 0, one = 0, two = 0;
+
+    for (uint32_t i = 0; i < world.p.x.rows; i++) {
+        sum += (double)a[i] * (double)b[i];
+        one += (double)a[i];
+        two += (double)b[i];
+    }
+    return world.p.intercept ? sum / n - one / n * (two / n) : sum / n;
+}
+
+static void products_are_those_of_the_columns_on_every_twin(void **state)
+{
+    static const uint32_t LANES[] = {1, 4, 8};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(20); seed++)
+        for (size_t t = 0; t < sizeof LANES / sizeof LANES[0]; t++) {
+            double mean;
+            make(seed, NUM_LASSO_SQUARED);
+            struct num_lasso_gram m = make_gram(num_lasso_ops_find(LANES[t]), &mean);
+            const uint32_t n = world.p.x.rows;
+            for (uint32_t i = 0; i < m.columns; i++) {
+                const float *x = world.dense + (size_t)i * n;
+                assert_true(fabs(m.q[i] - product(x, world.y)) <= 1e-12);
+                for (uint32_t j = 0; j < m.columns; j++)
+                    assert_true(fabs(m.g[i * m.stride + j] -
+                                     product(x, world.dense + (size_t)j * n)) <= 1e-12);
+            }
+            assert_true(fabs(m.yy - product(world.y, world.y)) <= 1e-12);
+        }
+}
+
+static void a_path_from_products_is_as_close_to_the_minimum_as_its_gap_says(void **state)
+{
+    static double b[LASSO_COLUMNS], least[LASSO_COLUMNS], slope[GRAM_STRIDE];
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(12); seed++) {
+        const struct num_lasso_ops *ops = num_lasso_ops_find(64);
+        struct num_lasso_work work = {0};
+        double mean, intercept, tol = seed % 2 == 0 ? 1e-2 : 1e-7;
+        make(seed, NUM_LASSO_SQUARED);
+        struct num_lasso_gram m = make_gram(ops, &mean);
+        memset(b, 0, sizeof b);
+        for (int k = 0; k < 4; k++, world.p.lambda /= 2) {
+            struct num_lasso_gram_found found =
+                num_lasso_gram_solve(ops, &m, world.p.lambda, world.p.mix, tol, 0, b, slope, &work);
+            memcpy(world.b, b, sizeof b);
+            num_lasso_place(ops, &world.p, &world.set, &world.point);
+            double value = num_lasso_objective(&world.p, &world.set, &world.point);
+            num_lasso_solve_reference(&world.p, 20000, slope, &intercept, least);
+            double minimum = num_lasso_objective_reference(&world.p, intercept, least);
+            assert_false(found.stuck);
+            assert_true(found.gap <= tol * found.objective);
+            assert_true(fabs(found.objective - value) <= 1e-11 * value);
+            assert_true(value - minimum <= found.gap);
         }
     }
 }
@@ -159,6 +251,51 @@ static void every_schedule_reaches_the_reference(void **state)
             double told = num_lasso_objective(&world.p, &world.set, &world.point);
             assert_true(fabs(told - value) <= 1e-9 * value);
         }
+}
+
+/* The point is that of its b, no worse than where it came from, and near the next minimum where the path is
+ * straight; the past is the solution it came from. */
+static void going_ahead_on_the_path_is_never_worse_and_past_is_what_was(void **state)
+{
+    static double past_b[LASSO_COLUMNS], past_z[LASSO_ROWS], was_b[LASSO_COLUMNS],
+        was_z[LASSO_ROWS], z[LASSO_ROWS], u[LASSO_ROWS];
+    double left = 0, started = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= (uint64_t)property_count(40); seed++) {
+        const struct num_lasso_ops *ops = num_lasso_ops_find(64);
+        struct num_lasso_past past = {past_b, past_z, 0};
+        struct num_lasso_work work = {0};
+        make(seed, seed % 3 == 0 ? NUM_LASSO_LOGISTIC : NUM_LASSO_SQUARED);
+        for (int k = 0; k < 2; k++, world.p.lambda *= 0.9) {
+            memcpy(past_b, world.b, sizeof past_b);
+            memcpy(past_z, world.z, sizeof past_z);
+            past.intercept = world.point.intercept;
+            assert_int_equal(lasso_world_solve(&world, 1e-10, NUM_LASSO_PRIORITY, &work), SHOAL_OK);
+        }
+        memcpy(was_b, world.b, sizeof was_b);
+        memcpy(was_z, world.z, sizeof was_z);
+        double was = world.point.intercept;
+        double before = num_lasso_objective(&world.p, &world.set, &world.point);
+        bool taken = num_lasso_ahead(ops, &world.p, 0.9, &past, &world.set, &world.point);
+        double after = num_lasso_objective(&world.p, &world.set, &world.point);
+        assert_true(taken ? after < before : after == before);
+        assert_memory_equal(past_b, was_b, world.p.x.columns * sizeof *was_b);
+        assert_memory_equal(past_z, was_z, world.p.x.rows * sizeof *was_z);
+        assert_true(past.intercept == was);
+        assert_true(taken || memcmp(world.b, was_b, sizeof was_b) == 0);
+        for (uint32_t j = 0; j < world.p.x.columns; j++)
+            assert_true(world.b[j] * was_b[j] >= 0 && (was_b[j] != 0 || world.b[j] == 0));
+        memcpy(z, world.z, sizeof z);
+        memcpy(u, world.u, sizeof u);
+        num_lasso_place(ops, &world.p, &world.set, &world.point);
+        for (uint32_t i = 0; i < world.p.x.rows; i++)
+            assert_true(fabs(z[i] - world.z[i]) + fabs(u[i] - world.u[i]) <= 1e-9);
+        assert_int_equal(lasso_world_solve(&world, 1e-10, NUM_LASSO_PRIORITY, &work), SHOAL_OK);
+        left += after - num_lasso_objective(&world.p, &world.set, &world.point);
+        started += before - num_lasso_objective(&world.p, &world.set, &world.point);
+    }
+    assert_true(left < started / 5);
 }
 
 /* At any point at all, not only near the minimum. */
@@ -550,9 +687,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(twins_agree_to_rounding),
         cmocka_unit_test(a_dense_matrix_is_the_same_as_a_sparse_one),
+        cmocka_unit_test(products_are_those_of_the_columns_on_every_twin),
+        cmocka_unit_test(a_path_from_products_is_as_close_to_the_minimum_as_its_gap_says),
         cmocka_unit_test(slopes_are_the_finite_difference_of_the_loss),
         cmocka_unit_test(solutions_fulfil_the_conditions_of_a_minimum),
         cmocka_unit_test(every_schedule_reaches_the_reference),
+        cmocka_unit_test(going_ahead_on_the_path_is_never_worse_and_past_is_what_was),
         cmocka_unit_test(the_bound_is_below_every_objective),
         cmocka_unit_test(paths_are_monotone),
         cmocka_unit_test(constant_columns_stay_0_and_of_equal_ones_the_first_has_most),

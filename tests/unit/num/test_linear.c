@@ -17,10 +17,11 @@ static void draw(struct base_rand *rand, enum num_linear_loss loss)
 {
     static const uint32_t lanes[] = {1, 2, 7, 16, 20, 37};
     uint32_t least = loss == NUM_LINEAR_SOFTMAX ? 1 : 0;
+    double fill = base_rand_below(rand, 3) == 0 ? 1 : base_rand_unit(rand); /* rows that are runs */
 
     world_make(&world, rand, 1 + base_rand_below(rand, 100),
                1 + (uint32_t)base_rand_below(rand, COLUMNS_MAX),
-               lanes[least + base_rand_below(rand, 6 - least)], base_rand_unit(rand),
+               lanes[least + base_rand_below(rand, 6 - least)], fill,
                base_rand_below(rand, 3) == 0);
     world.p.loss = loss;
 }
@@ -174,13 +175,18 @@ static void parts_of_the_rows_add_up_and_factors_make_the_gradient(void **state)
 
 /* ---- the smoothed hinge ---- */
 
+static float center[ROWS_MAX * LANES_MAX];
+
 static void draw_smooth(struct base_rand *rand)
 {
     draw(rand, NUM_LINEAR_HINGE);
     world.p.smooth = (float)exp(2 * base_rand_normal(rand, 0, 1));
+    for (size_t i = 0; i < ROWS_MAX * LANES_MAX; i++) /* many at the ends, as they come to be */
+        center[i] = (float)fmin(fmax(2 * base_rand_unit(rand) - 0.5, 0), 1);
 }
 
-/* cost x losses at w + t v, by the definition: the most over a of a (1 - m) + smooth a (1 - a) / 2. */
+/* cost x losses at w + t v, by the definition: the most over a of
+ * a (1 - m) - smooth (a - center)^2 / 2. */
 static double smooth_loss(const float *w, const float *v, double t)
 {
     double total = 0, smooth = (double)world.p.smooth;
@@ -195,15 +201,17 @@ static double smooth_loss(const float *w, const float *v, double t)
                      (world.p.x.value != NULL ? (double)world.value[e] : 1);
             }
             double over = 1 - (world.label[i] == k ? z : -z);
-            double a = fmin(fmax(over / smooth + 0.5, 0), 1);
-            total += (double)world.p.cost * (a * over + smooth * a * (1 - a) / 2);
+            double about = (double)center[i * lanes + k];
+            double a = fmin(fmax(over / smooth + about, 0), 1);
+            total += (double)world.p.cost * (a * over - smooth * (a - about) * (a - about) / 2);
         }
     return total;
 }
 
 static void a_smoothed_hinge_is_what_its_definition_says(void **state)
 {
-    static float w[SIZE_MAX_], v[SIZE_MAX_], g[SIZE_MAX_], margin[ROWS_MAX * LANES_MAX];
+    static float w[SIZE_MAX_], v[SIZE_MAX_], g[SIZE_MAX_], moved[SIZE_MAX_];
+    static float margin[ROWS_MAX * LANES_MAX], step[ROWS_MAX * LANES_MAX];
     struct base_rand rand;
 
     (void)state;
@@ -215,19 +223,35 @@ static void a_smoothed_hinge_is_what_its_definition_says(void **state)
         world_weights(&rand, size_of_w(), w);
         world_weights(&rand, size_of_w(), v);
         memset(g, 0, sizeof g);
-        struct num_linear_slope out = {.gradient = g, .margin = margin, .work = world.work};
+        struct num_linear_slope out = {
+            .gradient = g, .margin = margin, .center = center, .work = world.work};
         double loss = num_linear_ops_find(16)->gradient(&world.p, w, &out);
         assert_near(loss, smooth_loss(w, v, 0), 1e-5);
         for (size_t i = 0; i < size_of_w(); i++)
             along += (double)g[i] * (double)v[i];
         assert_near(along, (smooth_loss(w, v, h) - smooth_loss(w, v, -h)) / (2 * h), 1e-3);
-        num_linear_ops_find(16)->line(&world.p, margin, v, world.work, line);
+        num_linear_ops_find(16)->line(&world.p, margin, center, v, world.work, step, line);
         for (int i = 0; i < NUM_LINEAR_STEPS; i++) {
             double t = (double)num_linear_step[i];
             double slope = (smooth_loss(w, v, t + h) - smooth_loss(w, v, t - h)) / (2 * h);
             assert_near(line[i], slope, 1e-3);
             assert_true(i == 0 || num_linear_step[i] < num_linear_step[i - 1]);
         }
+        for (size_t i = 0; i < size_of_w(); i++)
+            v[i] = w[i] + 0.7f * v[i];
+        memset(g, 0, sizeof g);
+        out = (struct num_linear_slope){.gradient = g,
+                                        .margin = margin,
+                                        .center = center,
+                                        .along = step,
+                                        .moved = 0.7f,
+                                        .work = world.work};
+        loss = num_linear_ops_find(16)->gradient(&world.p, w, &out);
+        memset(moved, 0, sizeof moved);
+        out = (struct num_linear_slope){.gradient = moved, .center = center, .work = world.work};
+        assert_near(loss, num_linear_ops_find(16)->gradient(&world.p, v, &out), 1e-5);
+        for (size_t i = 0; i < size_of_w(); i++)
+            assert_near((double)g[i], (double)moved[i], 1e-3);
     }
 }
 
@@ -244,7 +268,9 @@ static void slopes_of_a_smoothed_hinge_bound_the_minimum_of_the_sharp_one(void *
         double square = 0, half = 0, least = 0;
         world_weights(&rand, size_of_w(), w);
         memset(g, 0, sizeof g);
-        struct num_linear_slope out = {.gradient = g, .work = world.work};
+        struct num_linear_slope out = {.gradient = g, .center = center, .work = world.work};
+        if (n % 2 > 0)
+            out.recentre = 1;
         num_linear_ops_find(16)->gradient(&world.p, w, &out);
         for (size_t i = 0; i < size_of_w(); i++) {
             square += (double)g[i] * (double)g[i];
@@ -258,6 +284,32 @@ static void slopes_of_a_smoothed_hinge_bound_the_minimum_of_the_sharp_one(void *
                                                     300, exact, &least),
                          SHOAL_OK);
         assert_true(out.dual - square / 2 <= least + 1e-4 * (1 + least));
+    }
+}
+
+/* The dual variables are cost x the new centers, so the gradient is that of the sum of a (1 - m). */
+static void a_center_is_renewed_by_what_was_the_dual_variable(void **state)
+{
+    static float w[SIZE_MAX_], margin[ROWS_MAX * LANES_MAX], before[ROWS_MAX * LANES_MAX];
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 9, "linear");
+    for (int n = 0; n < property_count(24); n++) {
+        draw_smooth(&rand);
+        float wide = world.p.smooth;
+        world_weights(&rand, size_of_w(), w);
+        memcpy(before, center, sizeof before);
+        struct num_linear_slope out = {.margin = margin, .center = center, .work = world.work};
+        num_linear_ops_find(16)->gradient(&world.p, w, &out);
+        assert_memory_equal(before, center, sizeof before);
+        out.recentre = wide;
+        world.p.smooth = wide / 2;
+        num_linear_ops_find(16)->gradient(&world.p, w, &out);
+        for (size_t i = 0; i < world.p.x.rows * world.p.lanes; i++) {
+            double a = (double)before[i] + (1 - (double)margin[i]) / (double)wide;
+            assert_near((double)center[i], fmin(fmax(a, 0), 1), 1e-4);
+        }
     }
 }
 
@@ -284,13 +336,15 @@ static void run_twin(const struct num_linear_ops *ops, const float *w, struct fi
         order[i] = i;
     for (uint32_t j = 0; j < world.p.x.columns; j++)
         map[j] = world.p.x.columns - 1 - j;
-    static float margin[ROWS_MAX * LANES_MAX];
+    static float margin[ROWS_MAX * LANES_MAX], along[ROWS_MAX * LANES_MAX];
     struct num_linear_slope out = {
-        .gradient = f->a, .curve = curve, .margin = margin, .work = world.work};
+        .gradient = f->a, .curve = curve, .margin = margin, .center = center, .work = world.work};
+    for (size_t i = 0; i < ROWS_MAX * LANES_MAX; i++)
+        center[i] = (float)(i % 5) / 4;
     f->value[0] = ops->gradient(&world.p, w, &out);
     ops->hessian(&world.p, curve, w, world.work, f->b);
     if (world.p.smooth > 0)
-        ops->line(&world.p, margin, w, world.work, f->line);
+        ops->line(&world.p, margin, center, w, world.work, along, f->line);
     f->value[3] = out.sharp + out.dual;
     num_linear_norms(&world.p.x, norm);
     memcpy(f->d, w, size * sizeof *w);
@@ -388,7 +442,7 @@ static void shapes_choose_their_way(void **state)
     assert_int_equal(num_linear_choose(&wide, 989665, 20, NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES),
                      NUM_LINEAR_DUAL);
     assert_int_equal(num_linear_choose(&tall, 451592, 3, NUM_LINEAR_HINGE, NUM_LINEAR_SQUARES),
-                     NUM_LINEAR_DUAL);
+                     NUM_LINEAR_NEWTON);
     assert_int_equal(num_linear_choose(&tall, 451592, 1, NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE),
                      NUM_LINEAR_GRAM);
     assert_int_equal(num_linear_choose(&tall, 451592, 3, NUM_LINEAR_LOGISTIC, NUM_LINEAR_ABSOLUTE),
@@ -406,6 +460,7 @@ int main(void)
         cmocka_unit_test(gram_and_diagonal_are_the_hessian),
         cmocka_unit_test(parts_of_the_rows_add_up_and_factors_make_the_gradient),
         cmocka_unit_test(a_smoothed_hinge_is_what_its_definition_says),
+        cmocka_unit_test(a_center_is_renewed_by_what_was_the_dual_variable),
         cmocka_unit_test(slopes_of_a_smoothed_hinge_bound_the_minimum_of_the_sharp_one),
         cmocka_unit_test(twins_agree_to_rounding),
         cmocka_unit_test(a_row_rests_at_most_eight_passes_and_one_that_moves_never),

@@ -1,4 +1,4 @@
-/* Tests of share_ways.c: what the lanes answer is what num_share_ways_choose says of each job, and
+/* Tests of the ways of share_oracle.c: what the lanes answer is what num_share_ways_choose says of each job, and
  * that is the best there is by the proof that the tests of sums rest on (share_proof.h). */
 #include "num/share_ways.h"
 #include "unit/num/share_proof.h"

@@ -6,7 +6,7 @@
 #include "env/env.h"
 #include "sched/colocate.h"
 #include "sched/model_table.h"
-#include "sim/throughput.h"
+#include "sim/bind.h"
 #include <math.h>
 
 enum { KINDS = 2, CLASSES = 24, ROWS = CLASSES + 4 };

@@ -195,7 +195,7 @@ static struct world *load_open(struct load *l, const struct sched_policy *policy
 static void load_begin(struct load *l)
 {
     const struct sched_policy *p = l->w.policy;
-    const struct base_opt *gain = base_opt_find(p->opts, p->opt_count, "gain");
+    const shoal_opt *gain = base_opt_find(p->opts, p->opt_count, "gain");
 
     l->gain = 1;
     if (gain != NULL)
@@ -293,26 +293,26 @@ static void every_policy_keeps_the_rules_under_every_placement_rule(void **state
 
 /* The value number `n` worth trying for a knob: its ends or its choices. False when there are no
  * more. */
-static bool knob_value(const struct base_opt *row, size_t n, char *text, size_t size)
+static bool knob_value(const shoal_opt *row, size_t n, char *text, size_t size)
 {
     switch (row->type) {
-    case BASE_OPT_FLAG:
+    case SHOAL_OPT_FLAG:
         snprintf(text, size, "%s=%s", row->name, n == 0 ? "false" : "true");
         return n < 2;
-    case BASE_OPT_CHOICE:
+    case SHOAL_OPT_CHOICE:
         for (size_t i = 0; i <= n; i++)
             if (row->choices[i] == NULL)
                 return false;
         snprintf(text, size, "%s=%s", row->name, row->choices[n]);
         return true;
-    case BASE_OPT_U64:
-    case BASE_OPT_F64:
-    case BASE_OPT_DURATION:
-    case BASE_OPT_SIZE:
+    case SHOAL_OPT_U64:
+    case SHOAL_OPT_F64:
+    case SHOAL_OPT_DURATION:
+    case SHOAL_OPT_SIZE:
         snprintf(text, size, "%s=%.0f", row->name, n == 0 ? row->min : row->max);
         return n < 2 && (row->min != 0 || row->max != 0);
-    case BASE_OPT_STR:
-    case BASE_OPT_LIST: return false;
+    case SHOAL_OPT_STR:
+    case SHOAL_OPT_LIST: return false;
     }
     return false;
 }

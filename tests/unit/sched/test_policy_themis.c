@@ -312,7 +312,7 @@ static struct sim_metrics run_trace(shoal_env *env, const struct sim_trace *trac
 
     sim_opts_init(&o);
     o.policy = sched_policy_find(policy, NULL);
-    o.round_s = round_s;
+    o.how.round_s = round_s;
     if (sim_run(env, trace, cluster, &o, &r, &err) != SHOAL_OK)
         fail_msg("%s", err.message);
     struct sim_metrics m = r->metrics;

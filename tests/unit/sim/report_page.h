@@ -1,32 +1,12 @@
-/* report_page.h - what tests of the report share: making a page, and a small strict reader of it.
- * Include torture.h or cmocka first. */
+/* report_page.h - a small strict reader of pages. Include torture.h or cmocka first. */
 #ifndef TESTS_REPORT_PAGE_H
 #define TESTS_REPORT_PAGE_H
 
-#include "sim/report.h"
-#include "unit/sim/report_sample.h"
-
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { PAGE_MAX = 1000 * 1000, BUFFER_MAX = 8 * 1000 * 1000 };
-
-__attribute__((unused)) static const char mixed[] = "6x4:t4,3x8:rtx,2x8:a100";
-__attribute__((unused)) static const struct sim_report_opts plain = {
-    .command = "shoal sim day.csv --report day.html", .seed = 7, .round_s = 60};
-
-static inline char *page_of(struct sim_result *const *results, size_t count,
-                            const struct sim_report_opts *opts)
-{
-    struct base_buf buf;
-    base_buf_init(&buf, &base_alloc_libc, BUFFER_MAX);
-    shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st =
-        sim_report((const struct sim_result *const *)results, count, opts, &buf, &err);
-    if (st != SHOAL_OK)
-        fail_msg("%s", err.message);
-    assert_int_equal(strlen(buf.data), buf.size);
-    return buf.data;
-}
 
 static inline size_t count_of(const char *page, const char *what)
 {
@@ -172,14 +152,6 @@ static inline void assert_closed_world(const char *page)
     assert_null(strstr(page, "src="));
     assert_non_null(
         strstr(page, "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\""));
-}
-
-static inline void assert_says(struct sample *s, size_t count, const char *text, bool said)
-{
-    char *page = page_of(s->results, count, &plain);
-    if ((strstr(page, text) != NULL) != said)
-        fail_msg("the page %s '%s'", said ? "does not say" : "says", text);
-    free(page);
 }
 
 #endif

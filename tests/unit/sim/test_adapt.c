@@ -120,8 +120,8 @@ static void with_one_job_in_ten_reporting_nonsense_all_end_and_the_others_hardly
         struct sim_opts o = opts_of(c == 0 ? &policy : &policy_alone);
         double before = run_mean(&w, &o, 10);
         for (uint64_t seed = 1; seed <= (uint64_t)property_count(3); seed++) {
-            o.seed = seed;
-            o.report_bad = 10;
+            o.how.seed = seed;
+            o.how.report_bad = 10;
             double after = run_mean(&w, &o, 10);
             print_message("%s: %.0f s, with nonsense %.0f s\n", o.policy->name, before, after);
             assert_true(fabs(after / before - 1) <= 0.05);
@@ -140,10 +140,10 @@ static void noise_in_every_report_hardly_matters(void **state)
     struct sim_opts o = opts_of(&policy);
     double exact = run_mean(&w, &o, 0);
     assert_int_equal(run_log_count(&w.log, "job.report_refused"), 0);
-    o.report_noise = 0.2;
+    o.how.report_noise = 0.2;
     assert_true(fabs(run_mean(&w, &o, 0) / exact - 1) <= 0.05);
     assert_int_equal(run_log_count(&w.log, "job.report_refused"), 0);
-    o.report_noise = 0.5;
+    o.how.report_noise = 0.5;
     assert_true(fabs(run_mean(&w, &o, 0) / exact - 1) <= 0.15);
     run_world_fini(&w);
 }
@@ -157,7 +157,7 @@ static void a_refusal_is_told_once_for_each_job_and_reason(void **state)
 
     (void)state;
     world_of(&w, "4x4:t4", 8);
-    o.report_bad = 4;
+    o.how.report_bad = 4;
     o.story_job = 3;
     struct sim_result *r = run_world_run(&w, &o);
     for (size_t at = 0; run_event_next(&w.log, &at, &e); run_event_fini(&e)) {
@@ -182,10 +182,10 @@ static void equal_runs_are_equal_with_all_that_can_be_wrong(void **state)
     struct sim_opts o = opts_of(&policy);
 
     (void)state;
-    o.report_noise = 0.3;
-    o.report_bad = 5;
-    o.work_error = 0.5;
-    o.job_failures = true;
+    o.how.report_noise = 0.3;
+    o.how.report_bad = 5;
+    o.how.work_error = 0.5;
+    o.how.job_failures = true;
     world_of(&w, "2x4:t4,2x4:rtx", 20);
     sim_result_free(run_world_run(&w, &o));
     char *first = strdup(w.log.data);
@@ -253,17 +253,17 @@ static void what_is_told_of_work_is_log_normal_around_the_truth(void **state)
 
     (void)state;
     world_of(&w, "16x4:t4", 200);
-    o.work_error = 0.5;
+    o.how.work_error = 0.5;
     seen = (struct seen_work){0};
     sim_result_free(run_world_run(&w, &o));
     assert_int_equal(seen.count, 200);
     run_near(seen.sum / 200, 0, 4 * 0.5 / sqrt(200));
     run_near(sqrt(seen.squares / 200), 0.5, 0.1);
-    o.work_error = 0;
+    o.how.work_error = 0;
     seen = (struct seen_work){0};
     sim_result_free(run_world_run(&w, &o));
     assert_true(seen.squares == 0);
-    o.work_error = (double)INFINITY;
+    o.how.work_error = (double)INFINITY;
     seen = (struct seen_work){0};
     sim_result_free(run_world_run(&w, &o));
     assert_int_equal(seen.unknown, 200);
@@ -278,7 +278,7 @@ static shoal_status simulate(const struct base_alloc *alloc, void *ctx)
     struct sim_result *r = NULL;
     const struct base_alloc *before = w->env->alloc;
 
-    o.report_bad = 2;
+    o.how.report_bad = 2;
     w->env->alloc = alloc;
     shoal_status st = sim_run(w->env, w->trace, &w->cluster, &o, &r, NULL);
     sim_result_free(r);

@@ -38,6 +38,7 @@ static void bench_init(struct bench *b)
     b->s = (struct sim_state){.alloc = &base_alloc_libc,
                               .cluster = &b->cluster,
                               .opts = &b->opts,
+                              .last_submit_s = INFINITY,
                               .result = &b->result,
                               .jobs = b->list,
                               .running = b->running};
@@ -92,7 +93,7 @@ static void work_begins_when_the_restart_is_over(void **state)
     assert_int_equal(sim_advance(&b.s, 60), SHOAL_OK);
     assert_true(a->job.progress == 30 && a->job.run_s == 60 && a->job.attained_gpu_s == 60);
     assert_true(b.result.metrics.lost_gpu_s == 0); /* somebody has to start it once */
-    assert_true(b.s.held_gpu_s == 60);
+    assert_true(b.s.busy_gpu_s == 60);
     run_near(a->usd, 60 * 3.6 / 3600, 1e-12);
     assert_int_equal(b.s.ended_count, 0);
     bench_fini(&b);
@@ -133,7 +134,7 @@ static void jobs_end_inside_a_stretch_in_order_of_time(void **state)
     assert_true(b.s.ended[1]->job.id == 0 && b.s.ended[2]->job.id == 2 &&
                 b.s.ended[1]->end_s == 1050);
     assert_true(isnan(b.actives[3].end_s) && b.actives[3].job.progress == 60);
-    assert_true(b.s.held_gpu_s == 170); /* nobody holds GPUs after the end */
+    assert_true(b.s.busy_gpu_s == 170); /* nobody holds GPUs after the end */
     bench_fini(&b);
 }
 
@@ -210,7 +211,7 @@ static void checkpoints_are_never_older_than_asked_for(void **state)
 
     (void)state;
     bench_init(&b);
-    b.opts.checkpoint_s = 100;
+    b.opts.how.checkpoint_s = 100;
     struct sim_active *a = bench_add(&b, sched_model_duration(1e6), 0);
     for (int i = 0; i < 200; i++) {
         double to = b.s.now_s + 7 + i % 60;
@@ -228,7 +229,7 @@ static void a_checkpoint_is_taken_when_it_is_due_inside_a_stretch(void **state)
 
     (void)state;
     bench_init(&b);
-    b.opts.checkpoint_s = 25;
+    b.opts.how.checkpoint_s = 25;
     struct sim_active *a = bench_add(&b, sched_model_duration(1000), 10);
     a->checkpoint_due_s = 25;
     struct sim_active *c = bench_add(&b, sched_model_duration(1000), 10);
@@ -258,7 +259,7 @@ static void a_partner_that_ends_leaves_the_other_at_full_speed(void **state)
     assert_int_equal(sim_advance(&b.s, 60), SHOAL_OK);
     run_near(a->end_s, 10, 1e-12);
     run_near(c->job.progress, 10 * 2 + 50 * 8, 1e-9);
-    run_near(b.s.held_gpu_s, 60, 1e-9); /* shared GPUs are held once */
+    run_near(b.s.busy_gpu_s, 60, 1e-9); /* shared GPUs are held once */
     run_near(a->usd + c->usd, 60 * 3.6 / 3600, 1e-12);
     assert_true(a->job.run_s == 10 && c->job.run_s == 60);
     assert_ptr_equal(c->partner, a); /* until a is released */
@@ -283,7 +284,7 @@ static void both_of_a_pair_may_end_in_one_stretch(void **state)
     run_near(d->end_s, 10, 1e-12); /* at the same time as e */
     run_near(e->end_s, 10, 1e-12);
     assert_int_equal(b.s.ended_count, 4);
-    run_near(b.s.held_gpu_s, 25, 1e-9);
+    run_near(b.s.busy_gpu_s, 25, 1e-9);
     bench_fini(&b);
 }
 

@@ -10,10 +10,37 @@ static const char small[] = "name,submit_s,gpus,duration_s\n"
                             "c,20,1,100\n"
                             "huge,30,64,10\n";
 
+static shoal_sim_opts usual(void)
+{
+    shoal_sim_opts opts;
+
+    shoal_sim_opts_init(&opts);
+    return opts;
+}
+
+static double number(const shoal_result *result, const char *name)
+{
+    return shoal_result_number(result, 0, name);
+}
+
+/* Runs policies; frees the result of the run before. */
+static shoal_status run(shoal_sim *sim, const char *policies, const shoal_result **result,
+                        shoal_err *err)
+{
+    const shoal_result *made = NULL;
+    shoal_status st = shoal_sim_run(sim, policies, NULL, &made, err);
+
+    if (st == SHOAL_OK) {
+        shoal_result_free(*result);
+        *result = made;
+    }
+    return st;
+}
+
 static shoal_sim *sim_of(shoal_env *env, const char *cluster)
 {
     static const char *const traces[] = {"a.csv"};
-    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim_opts opts = usual();
     shoal_sim *sim = NULL;
     shoal_err err = SHOAL_ERR_INIT;
 
@@ -32,23 +59,24 @@ static void every_policy_runs_on_the_same_simulation(void **state)
         "srtf", "tiresias",           "gandiva",
         "allox"};
     shoal_env *env = world_new();
+    const shoal_result *r = NULL;
 
     (void)state;
     world_put(env, "a.csv", small);
     shoal_sim *sim = sim_of(env, "2x4:t4");
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
-        shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
         shoal_err err = SHOAL_ERR_INIT;
-        if (shoal_sim_run(sim, policies[i], &r, &err) != SHOAL_OK)
+        if (run(sim, policies[i], &r, &err) != SHOAL_OK)
             fail_msg("%s: %s", policies[i], err.message);
-        assert_int_equal(r.jobs, 4);
-        assert_int_equal(r.finished, 3);
-        assert_int_equal(r.rejected, 1);
-        assert_true(r.avg_jct_s >= (600 + 300 + 100) / 3.0);
-        assert_true(r.utilization > 0 && r.utilization <= 1);
-        assert_true(isnan(r.share_error)); /* none of these promises shares */
-        assert_int_equal(r.unproven, 0);
+        assert_int_equal(number(r, "jobs"), 4);
+        assert_int_equal(number(r, "finished"), 3);
+        assert_int_equal(number(r, "rejected"), 1);
+        assert_true(number(r, "avg_jct_s") >= (600 + 300 + 100) / 3.0);
+        assert_true(number(r, "utilization") > 0 && number(r, "utilization") <= 1);
+        assert_true(isnan(number(r, "share_error"))); /* none of these promises shares */
+        assert_int_equal(number(r, "unproven"), 0);
     }
+    shoal_result_free(r);
     shoal_sim_free(sim);
     shoal_env_free(env);
 }
@@ -56,8 +84,8 @@ static void every_policy_runs_on_the_same_simulation(void **state)
 static void jobs_tell_what_the_last_run_did(void **state)
 {
     shoal_env *env = world_new();
-    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
-    shoal_sim_job job = SHOAL_SIM_JOB_INIT;
+    const shoal_result *r = NULL;
+    shoal_sim_job job = {.struct_size = sizeof job};
 
     (void)state;
     world_put(env, "a.csv", small);
@@ -66,7 +94,7 @@ static void jobs_tell_what_the_last_run_did(void **state)
     assert_int_equal(shoal_sim_job_get(sim, 0, &job, NULL), SHOAL_OK);
     assert_true(isnan(job.finish_s));
 
-    assert_int_equal(shoal_sim_run(sim, "fifo", &r, NULL), SHOAL_OK);
+    assert_int_equal(run(sim, "fifo", &r, NULL), SHOAL_OK);
     assert_int_equal(shoal_sim_job_get(sim, 0, &job, NULL), SHOAL_OK);
     assert_string_equal(job.name, "a");
     assert_true(job.start_s == 0 && job.finish_s == 630); /* a 30 s start, then 600 s of work */
@@ -75,6 +103,7 @@ static void jobs_tell_what_the_last_run_did(void **state)
     assert_true(isnan(job.start_s) && isnan(job.finish_s));
     assert_int_equal(shoal_sim_job_get(sim, 4, &job, NULL), SHOAL_E_NOTFOUND);
     assert_string_equal(job.name, "huge"); /* untouched */
+    shoal_result_free(r);
     shoal_sim_free(sim);
     shoal_env_free(env);
 }
@@ -83,10 +112,10 @@ static void wrong_calls_are_refused_and_change_nothing(void **state)
 {
     static const char *const traces[] = {"missing.csv"};
     shoal_env *env = world_new();
-    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim_opts opts = usual();
     shoal_sim *sim = NULL;
     shoal_err err = SHOAL_ERR_INIT;
-    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+    const shoal_result *r = NULL;
 
     (void)state;
     assert_int_equal(shoal_sim_new(env, &opts, &sim, &err), SHOAL_E_INVAL);
@@ -94,19 +123,20 @@ static void wrong_calls_are_refused_and_change_nothing(void **state)
     opts.trace_count = 1;
     assert_int_equal(shoal_sim_new(env, &opts, &sim, &err), SHOAL_E_NOTFOUND);
     opts.cluster = "4 nodes";
-    assert_int_equal(shoal_sim_new(env, &opts, &sim, &err), SHOAL_E_FORMAT);
+    assert_int_equal(shoal_sim_new(env, &opts, &sim, &err), SHOAL_E_INVAL);
     assert_null(sim);
 
     world_put(env, "a.csv", small);
     sim = sim_of(env, "2x4:t4");
-    assert_int_equal(shoal_sim_run(sim, "polux", &r, &err), SHOAL_E_NOTFOUND);
+    assert_int_equal(run(sim, "polux", &r, &err), SHOAL_E_INVAL);
     assert_non_null(strstr(err.message, "polux"));
-    assert_int_equal(shoal_sim_run(sim, "las:quantum=soon", &r, &err), SHOAL_E_INVAL);
-    assert_int_equal(r.jobs, 0);
-    r.struct_size = 0;
-    assert_int_equal(shoal_sim_run(sim, "las", &r, &err), SHOAL_E_INVAL);
+    assert_int_equal(run(sim, "las:quantum=soon", &r, &err), SHOAL_E_INVAL);
+    assert_null(r);
+    assert_int_equal(shoal_sim_run(sim, "las", NULL, NULL, &err), SHOAL_E_INVAL);
+    assert_int_equal(shoal_sim_run(sim, "polux", NULL, &r, NULL), SHOAL_E_INVAL);
     opts.struct_size = 0;
     assert_int_equal(shoal_sim_new(env, &opts, &sim, &err), SHOAL_E_INVAL);
+    shoal_result_free(r);
     shoal_sim_free(sim);
     shoal_sim_free(NULL);
     shoal_env_free(env);
@@ -116,30 +146,26 @@ static void structs_of_an_older_header_are_read_and_filled_as_far_as_they_go(voi
 {
     static const char *const traces[] = {"a.csv"};
     shoal_env *env = world_new();
-    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim_opts opts = usual();
     shoal_sim *sim = NULL;
-    shoal_sim_result r = SHOAL_SIM_RESULT_INIT, whole = SHOAL_SIM_RESULT_INIT;
-    shoal_sim_job job = SHOAL_SIM_JOB_INIT;
+    const shoal_result *r = NULL;
+    shoal_sim_job job = {.struct_size = sizeof job};
 
     (void)state;
     world_put(env, "a.csv", small);
     opts.traces = traces;
     opts.trace_count = 1;
     opts.cluster = "2x4:t4";
-    opts.struct_size = offsetof(shoal_sim_opts, round_s); /* the rest is not the caller's */
+    opts.struct_size = offsetof(shoal_sim_opts, spread); /* the rest is not the caller's */
     opts.round_s = -1;
     opts.node_repair_s = NAN;
     assert_int_equal(shoal_sim_new(env, &opts, &sim, NULL), SHOAL_OK);
-    r.struct_size = offsetof(shoal_sim_result, makespan_s);
-    r.makespan_s = -7;
-    assert_int_equal(shoal_sim_run(sim, "fifo", &r, NULL), SHOAL_OK);
-    assert_int_equal(shoal_sim_run(sim, "fifo", &whole, NULL), SHOAL_OK);
-    assert_true(r.p99_jct_s == whole.p99_jct_s && r.makespan_s == -7);
-    assert_int_equal(r.struct_size, offsetof(shoal_sim_result, makespan_s));
+    assert_int_equal(run(sim, "fifo", &r, NULL), SHOAL_OK);
     job.struct_size = offsetof(shoal_sim_job, wait_s);
     job.wait_s = -7;
     assert_int_equal(shoal_sim_job_get(sim, 0, &job, NULL), SHOAL_OK);
     assert_true(job.finish_s == 630 && job.wait_s == -7);
+    shoal_result_free(r);
     shoal_sim_free(sim);
     shoal_env_free(env);
 }
@@ -148,10 +174,10 @@ static void jobs_are_decided_on_between_rounds_when_that_is_wanted(void **state)
 {
     static const char *const traces[] = {"a.csv"};
     shoal_env *env = world_new();
-    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim_opts opts = usual();
     shoal_sim *sim = NULL;
-    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
-    shoal_sim_job job = SHOAL_SIM_JOB_INIT;
+    const shoal_result *r = NULL;
+    shoal_sim_job job = {.struct_size = sizeof job};
 
     (void)state;
     world_put(env, "a.csv", small);
@@ -160,12 +186,13 @@ static void jobs_are_decided_on_between_rounds_when_that_is_wanted(void **state)
     opts.cluster = "2x8:t4";
     opts.react_s = 5;
     assert_int_equal(shoal_sim_new(env, &opts, &sim, NULL), SHOAL_OK);
-    assert_int_equal(shoal_sim_run(sim, "max-min", &r, NULL), SHOAL_OK);
+    assert_int_equal(run(sim, "max-min", &r, NULL), SHOAL_OK);
     assert_int_equal(shoal_sim_job_get(sim, 1, &job, NULL), SHOAL_OK);
     assert_true(job.start_s == 10);
-    assert_int_equal(r.solves,
+    assert_int_equal(number(r, "solves"),
                      5); /* three come and are let in; the last of three ends leaves nobody */
-    assert_true(r.rounds > r.solves); /* at most rounds nothing is new */
+    assert_true(number(r, "rounds") > number(r, "solves")); /* at most rounds nothing is new */
+    shoal_result_free(r);
     shoal_sim_free(sim);
     shoal_env_free(env);
 }
@@ -174,9 +201,9 @@ static void half_of_a_sweep_is_stopped_when_that_is_wanted(void **state)
 {
     static const char *const traces[] = {"a.csv"};
     shoal_env *env = world_new();
-    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim_opts opts = usual();
     shoal_sim *sim = NULL;
-    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+    const shoal_result *r = NULL;
 
     (void)state;
     world_put(env, "a.csv",
@@ -186,10 +213,11 @@ static void half_of_a_sweep_is_stopped_when_that_is_wanted(void **state)
     opts.cluster = "1x4:t4";
     opts.halving = 2;
     assert_int_equal(shoal_sim_new(env, &opts, &sim, NULL), SHOAL_OK);
-    assert_int_equal(shoal_sim_run(sim, "fifo", &r, NULL), SHOAL_OK);
-    assert_int_equal(r.finished, 1);
-    assert_int_equal(r.stopped, 1);
-    assert_true(r.node_h > 0);
+    assert_int_equal(run(sim, "fifo", &r, NULL), SHOAL_OK);
+    assert_int_equal(number(r, "finished"), 1);
+    assert_int_equal(number(r, "stopped"), 1);
+    assert_true(number(r, "node_h") > 0);
+    shoal_result_free(r);
     shoal_sim_free(sim);
     shoal_env_free(env);
 }
@@ -197,7 +225,7 @@ static void half_of_a_sweep_is_stopped_when_that_is_wanted(void **state)
 static void deadlines_are_counted_and_money_needs_prices(void **state)
 {
     shoal_env *env = world_new();
-    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+    const shoal_result *r = NULL;
     shoal_err err = SHOAL_ERR_INIT;
 
     (void)state;
@@ -205,30 +233,41 @@ static void deadlines_are_counted_and_money_needs_prices(void **state)
               "name,submit_s,gpus,duration_s,deadline_s\n"
               "a,0,4,600,5000\nb,0,4,600,100\nc,0,4,600,\n");
     shoal_sim *sim = sim_of(env, "1x4:t4");
-    assert_int_equal(shoal_sim_run(sim, "cost-slo", &r, &err), SHOAL_OK);
-    assert_true(r.deadlines == 2 && r.missed == 1);
+    assert_int_equal(run(sim, "cost-slo", &r, &err), SHOAL_OK);
+    assert_true(number(r, "deadlines") == 2 && number(r, "missed") == 1);
+    shoal_result_free(r);
     shoal_sim_free(sim);
+    r = NULL;
     sim = sim_of(env, "1x4:thing");
-    assert_int_equal(shoal_sim_run(sim, "cost-slo", &r, &err), SHOAL_E_INVAL);
+    assert_int_equal(run(sim, "cost-slo", &r, &err), SHOAL_E_INVAL);
     assert_non_null(strstr(err.message, "'thing'"));
-    assert_int_equal(shoal_sim_run(sim, "max-min", &r, &err), SHOAL_OK);
+    assert_int_equal(run(sim, "max-min", &r, &err), SHOAL_OK);
+    shoal_result_free(r);
     shoal_sim_free(sim);
     shoal_env_free(env);
 }
 
-static void a_stopped_run_is_cancelled_and_the_next_one_is_not(void **state)
+static void a_stopped_run_is_cancelled_and_another_watch_sees_it_whole(void **state)
 {
     shoal_env *env = world_new();
-    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+    const shoal_result *r = NULL;
     shoal_err err = SHOAL_ERR_INIT;
 
     (void)state;
     world_put(env, "a.csv", small);
     shoal_sim *sim = sim_of(env, "2x4:t4");
-    shoal_sim_stop(sim);
-    assert_int_equal(shoal_sim_run(sim, "fifo", &r, &err), SHOAL_E_CANCELLED);
-    assert_int_equal(r.jobs, 0);
-    assert_int_equal(shoal_sim_run(sim, "fifo", &r, &err), SHOAL_OK);
+    shoal_watch *watch = shoal_watch_new();
+    shoal_watch_stop(watch);
+    assert_int_equal(shoal_sim_run(sim, "fifo", watch, &r, &err), SHOAL_E_CANCELLED);
+    assert_null(r);
+    shoal_watch_free(watch);
+    watch = shoal_watch_new();
+    assert_int_equal(shoal_sim_run(sim, "fifo,las", watch, &r, &err), SHOAL_OK);
+    assert_int_equal(r->records.count, 2);
+    assert_true(shoal_watch_look(watch).done == shoal_watch_look(watch).total);
+    assert_true(shoal_watch_look(watch).total == 8);
+    shoal_watch_free(watch);
+    shoal_result_free(r);
     shoal_sim_free(sim);
     shoal_env_free(env);
 }
@@ -236,20 +275,21 @@ static void a_stopped_run_is_cancelled_and_the_next_one_is_not(void **state)
 static shoal_status scenario(shoal_env *env)
 {
     static const char *const traces[] = {"a.csv"};
-    shoal_sim_opts opts = SHOAL_SIM_OPTS_INIT;
+    shoal_sim_opts opts = usual();
     shoal_sim *sim = NULL;
-    shoal_sim_result r = SHOAL_SIM_RESULT_INIT;
+    const shoal_result *r = NULL;
 
     opts.traces = traces;
     opts.trace_count = 1;
     opts.cluster = "2x4:t4";
     shoal_status st = shoal_sim_new(env, &opts, &sim, NULL);
     if (st == SHOAL_OK)
-        st = shoal_sim_run(sim, "las:quantum=30m", &r, NULL);
+        st = run(sim, "las:quantum=30m", &r, NULL);
     if (st == SHOAL_OK)
-        st = shoal_sim_run(sim, "gandiva", &r, NULL);
-    if (st == SHOAL_OK && r.finished != 3)
+        st = run(sim, "gandiva", &r, NULL);
+    if (st == SHOAL_OK && number(r, "finished") != 3)
         st = SHOAL_E_INTERNAL;
+    shoal_result_free(r);
     shoal_sim_free(sim);
     return st;
 }
@@ -285,7 +325,7 @@ int main(void)
         cmocka_unit_test(jobs_are_decided_on_between_rounds_when_that_is_wanted),
         cmocka_unit_test(half_of_a_sweep_is_stopped_when_that_is_wanted),
         cmocka_unit_test(deadlines_are_counted_and_money_needs_prices),
-        cmocka_unit_test(a_stopped_run_is_cancelled_and_the_next_one_is_not),
+        cmocka_unit_test(a_stopped_run_is_cancelled_and_another_watch_sees_it_whole),
         cmocka_unit_test(failed_allocations_end_in_a_clean_error),
     };
 

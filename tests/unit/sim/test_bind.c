@@ -1,4 +1,4 @@
-/* Tests of src/sim/bind.c and src/sim/throughput.c. */
+/* Tests of src/sim/bind.c. */
 #include "unit/sim/public_data.h"
 #include "unit/sim/sim_world.h"
 

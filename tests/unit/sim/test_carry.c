@@ -1,4 +1,4 @@
-/* Tests of src/sim/carry.c: jobs that share, part, move and wait run at the speeds of their model.
+/* Tests of src/sim/live.c: jobs that share, part, move and wait run at the speeds of their model.
  */
 #include "unit/sim/run_world.h"
 
@@ -11,7 +11,7 @@ static void two_jobs_on_the_same_gpus_run_at_the_speeds_of_the_pair(void **state
     (void)state;
     run_world_init(&w, "1x1:v100:usd=3.6");
     struct sim_opts o = run_world_pair(&w);
-    o.restart_s = 30;
+    o.how.restart_s = 30;
     o.record = true;
     struct sim_result *r = run_world_run(&w, &o);
     run_near(r->jobs[0].finish_s, 130, 1e-4); /* 30 + 600 / 6; the pair's speeds are floats */
@@ -162,8 +162,8 @@ static void progress_is_the_integral_of_the_rates_of_the_model(void **state)
         base_buf_fini(&csv);
         struct sim_opts o = run_world_opts("fifo");
         o.policy = &policy;
-        o.seed = (uint64_t)seed;
-        o.restart_s = 10;
+        o.how.seed = (uint64_t)seed;
+        o.how.restart_s = 10;
         sim_result_free(run_world_run(&w, &o));
         for (size_t at = 0; run_event_next(&w.log, &at, &e); run_event_fini(&e)) {
             work_by_the_table(&w, jobs, now, e.t, &shared);
@@ -174,7 +174,7 @@ static void progress_is_the_integral_of_the_rates_of_the_model(void **state)
             double steps = w.trace->jobs[i].steps;
             run_near(e.progress * steps, jobs[i].steps, 1e-2); /* pairs' speeds are floats */
             if (e.places != NULL) /* started or moved, maybe to where it was */
-                jobs[i].ready_s = e.t + o.restart_s;
+                jobs[i].ready_s = e.t + o.how.restart_s;
             snprintf(jobs[i].places, sizeof jobs[i].places, "%s", e.places != NULL ? e.places : "");
         }
         assert_true(shared > 10);

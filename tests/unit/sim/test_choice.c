@@ -1,8 +1,8 @@
-/* Tests of src/sim/choice.c: policies with knobs, as people write them. */
+/* Tests of src/sim/api.c: policies with knobs, as people write them. */
 #include "unit/sim/sim_world.h"
 
 #include "base/err.h"
-#include "sim/choice.h"
+#include "sim/compare.h"
 #include <stdio.h>
 #include <string.h>
 

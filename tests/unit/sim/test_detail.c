@@ -17,14 +17,14 @@ static struct sim_opts some_opts(const struct sched_policy *policy, int n)
 
     sim_opts_init(&o);
     o.policy = policy;
-    o.spread = n % 2 != 0;
-    o.neighbours = n / 2 % 2 != 0;
-    o.interference = n / 4 % 3 == 1 ? 0.3 : 0;
-    o.react_s = n / 4 % 3 == 2 ? 7 : 0;
-    o.node_mtbf_s = n % 5 == 4 ? 20000 : 0;
-    o.job_failures = n % 7 == 6;
+    o.how.spread = n % 2 != 0;
+    o.how.neighbours = n / 2 % 2 != 0;
+    o.how.interference = n / 4 % 3 == 1 ? 0.3 : 0;
+    o.how.react_s = n / 4 % 3 == 2 ? 7 : 0;
+    o.how.node_mtbf_s = n % 5 == 4 ? 20000 : 0;
+    o.how.job_failures = n % 7 == 6;
     o.details = true;
-    o.seed = (uint64_t)n + 1;
+    o.how.seed = (uint64_t)n + 1;
     if (strcmp(policy->name, "philly") == 0 && n % 2 == 0) {
         o.sets = guided;
         o.set_count = BASE_COUNT(guided);
@@ -70,7 +70,7 @@ static double check_sums(const struct run_world *w, const struct sim_opts *o,
         moves += d->moves;
         preempted += d->preempted;
     }
-    if (!o->spread && !o->neighbours && o->interference == 0)
+    if (!o->how.spread && !o->how.neighbours && o->how.interference == 0)
         assert_true(slow == 0);
     run_near(r->metrics.slow_gpu_s, slow, slack(slow) * 10);
     run_near(r->metrics.spread_gpu_s, spread, slack(spread) * 10);
@@ -166,9 +166,9 @@ static double slow_speed(const struct run_world *w, const struct sim_opts *o,
              &jobs[j] != h && jobs[j].running && jobs[j].gpus > 1 && a < jobs[j].node_count; a++)
             for (uint32_t b = 0; b < h->node_count; b++)
                 beside = beside || jobs[j].nodes[a] == h->nodes[b];
-    if (o->spread && h->node_count > sched_spread_fewest(&spread, 0, h->gpus))
+    if (o->how.spread && h->node_count > sched_spread_fewest(&spread, 0, h->gpus))
         speed *= 98.0 / 114.8;
-    if (o->neighbours && h->gpus > 1 && beside)
+    if (o->how.neighbours && h->gpus > 1 && beside)
         speed *= h->node_count == 1 ? 75.6 / 114.8 : 74.1 / 98.0;
     return speed;
 }
@@ -182,9 +182,9 @@ static void replay(const struct run_world *w, const struct sim_opts *o)
     struct run_event e;
     bool more = run_event_next(&w->log, &at, &e);
 
-    for (double t = 0; more; t += o->round_s) {
+    for (double t = 0; more; t += o->how.round_s) {
         for (size_t i = 0; i < count; i++) /* as if nobody ended; set right below */
-            jobs[i].progress += jobs[i].running ? jobs[i].speed * o->round_s : 0;
+            jobs[i].progress += jobs[i].running ? jobs[i].speed * o->how.round_s : 0;
         while (more && e.t <= t) {
             size_t i = run_event_job(w, &e);
             if (run_event_is(&e, "job.finished")) {
@@ -216,8 +216,8 @@ static void progress_is_the_integral_of_the_speed_that_places_leave(void **state
     for (int n = 0; n < property_count(24); n++) {
         struct run_world w;
         struct sim_opts o = some_opts(sched_policy_find(policies[n / 4 % 4], NULL), n % 4);
-        o.node_mtbf_s = 0;
-        o.restart_s = 0;
+        o.how.node_mtbf_s = 0;
+        o.how.restart_s = 0;
         run_world_init(&w, n % 2 == 0 ? "4x2:t4,2x8:t4" : "6x4:t4");
         run_world_generate(&w, (uint64_t)n + 1, 50, 12, 6000);
         struct sim_result *r = run_world_run(&w, &o);
@@ -247,7 +247,7 @@ static void a_scattered_job_keeps_six_sevenths_of_its_speed_or_so(void **state)
     struct sim_opts o = run_world_opts("fifo");
 
     (void)state;
-    o.spread = true;
+    o.how.spread = true;
     struct sim_result *r = run_csv(&w, "2x4:t4", "a,0,3,5000\nb,0,3,5000\nc,0,2,1000\n", o);
     run_near(r->jobs[0].finish_s, 5030, 1e-9);
     run_near(r->jobs[2].finish_s, 30 + 1000 * 114.8 / 98.0, 1e-2); /* speed is a float */
@@ -266,7 +266,7 @@ static void neighbours_slow_each_other_down_until_the_round_after_one_ends(void 
     double kept = 75.6 / 114.8, first = 30 + 500 / kept, round = ceil(first / 60) * 60;
 
     (void)state;
-    o.neighbours = true;
+    o.how.neighbours = true;
     struct sim_result *r = run_csv(&w, "1x8:t4", "a,0,4,500\nb,0,3,5000\nc,0,1,700\n", o);
     run_near(r->jobs[0].finish_s, first, 1e-2);
     run_near(r->jobs[1].finish_s, round + 5000 - (round - 30) * kept, 1e-2);
@@ -279,8 +279,6 @@ static void neighbours_slow_each_other_down_until_the_round_after_one_ends(void 
 static void names_of_what_is_counted_are_fixed(void **state)
 {
     (void)state;
-    assert_string_equal(sim_wait_name(SIM_WAIT_FAIR_SHARE), "fair_share");
-    assert_string_equal(sim_wait_name(SIM_WAIT_OTHER), "other");
     assert_string_equal(sim_servers_name(0), "1");
     assert_string_equal(sim_servers_name(SIM_SERVERS_COUNT - 1), "9+");
 }

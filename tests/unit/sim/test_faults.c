@@ -3,7 +3,7 @@
 #include "unit/sim/run_world.h"
 
 #include "base/assert.h"
-#include "sim/gen.h"
+#include "gen/trace.h"
 #include <stdlib.h>
 
 static void a_long_run(struct run_world *w, const char *spec)
@@ -22,8 +22,8 @@ static void nodes_are_down_for_their_share_of_time(void **state)
     (void)state;
     a_long_run(&w, "20x1:t4");
     struct sim_opts o = run_world_opts("fifo");
-    o.node_mtbf_s = 30000;
-    o.node_repair_s = 10000;
+    o.how.node_mtbf_s = 30000;
+    o.how.node_repair_s = 10000;
     struct sim_result *r = run_world_run(&w, &o);
     for (size_t at = 0; run_event_next(&w.log, &at, &e); run_event_fini(&e)) {
         end = e.t;
@@ -65,8 +65,8 @@ static void every_policy_meets_the_same_node_failures(void **state)
     run_world_generate(&w, 2, 60, 8, 7200);
     for (size_t p = 0; p < BASE_COUNT(policies); p++) {
         struct sim_opts o = run_world_opts(policies[p]);
-        o.node_mtbf_s = 5000;
-        o.node_repair_s = 1000;
+        o.how.node_mtbf_s = 5000;
+        o.how.node_repair_s = 1000;
         struct sim_result *r = run_world_run(&w, &o);
         assert_true(r->metrics.makespan_s > 7000 && r->metrics.node_failures > 5);
         node_events(&w.log, 7000, p == 0 ? &first : &other);
@@ -93,7 +93,7 @@ static void a_node_that_fails_stops_its_jobs_and_no_others(void **state)
     run_world_init(&w, "6x4:t4");
     run_world_generate(&w, 9, 60, 12, 7200);
     struct sim_opts o = run_world_opts("srtf");
-    o.node_mtbf_s = 8000;
+    o.how.node_mtbf_s = 8000;
     struct sim_result *r = run_world_run(&w, &o);
     for (size_t at = 0; run_event_next(&w.log, &at, &e); run_event_fini(&e)) {
         if (e.node >= 0 || !run_event_is(&e, "job.stopped")) {
@@ -135,9 +135,9 @@ static void a_failure_costs_at_most_a_checkpoint_of_work(void **state)
     const double checkpoint_s[3] = {0, 1000, 20000};
     for (size_t i = 0; i < 3; i++) {
         struct sim_opts o = run_world_opts("fifo");
-        o.node_mtbf_s = 50000;
-        o.node_repair_s = 1000;
-        o.checkpoint_s = checkpoint_s[i];
+        o.how.node_mtbf_s = 50000;
+        o.how.node_repair_s = 1000;
+        o.how.checkpoint_s = checkpoint_s[i];
         struct sim_result *r = run_world_run(&w, &o);
         double starts = r->jobs[0].starts, run = (double)r->jobs[0].gpu_s;
         assert_true(starts > 20);
@@ -157,9 +157,9 @@ static void a_failure_costs_at_most_a_checkpoint_of_work(void **state)
 
 static void jobs_fail_by_class_about_as_often_as_in_the_study(void **state)
 {
-    const struct sim_gen_opts shape = {
-        .shape = SIM_GEN_PHILLY, .jobs = 4000, .gpus = 64, .seed = 1};
-    struct sim_gen gen;
+    const shoal_gen_trace_opts shape = {
+        .shape = SHOAL_GEN_PHILLY, .jobs = 4000, .gpus = 64, .seed = 1};
+    struct gen_trace gen;
     struct sim_row row;
     struct run_world w;
     struct run_event e;
@@ -167,14 +167,14 @@ static void jobs_fail_by_class_about_as_often_as_in_the_study(void **state)
 
     (void)state;
     run_world_init(&w, "4000x8:p100");
-    assert_int_equal(sim_gen_init(&gen, &shape, NULL), SHOAL_OK);
+    assert_int_equal(gen_trace_init(&gen, &shape, NULL, NULL), SHOAL_OK);
     assert_int_equal(sim_trace_new(&base_alloc_libc, &w.trace), SHOAL_OK);
-    while (sim_gen_next(&gen, &row))
+    while (gen_trace_next(&gen, &row))
         run_world_add(w.trace, row.name, 0, row.gpus, row.duration_s);
     sim_trace_finish(w.trace);
     run_world_bind(&w, NULL);
     struct sim_opts o = run_world_opts("fifo");
-    o.job_failures = true;
+    o.how.job_failures = true;
     struct sim_result *r = run_world_run(&w, &o);
     for (size_t at = 0; run_event_next(&w.log, &at, &e); run_event_fini(&e)) {
         if (run_event_is(&e, "job.failed")) {
@@ -200,11 +200,11 @@ static void rounds_longer_than_a_checkpoint_do_not_make_failures_free(void **sta
     (void)state;
     a_long_run(&w, "1x1:t4");
     struct sim_opts o = run_world_opts("fifo");
-    o.round_s = 7200;
-    o.restart_s = 0;
-    o.checkpoint_s = 1000;
-    o.node_mtbf_s = 20000;
-    o.node_repair_s = 1000;
+    o.how.round_s = 7200;
+    o.how.restart_s = 0;
+    o.how.checkpoint_s = 1000;
+    o.how.node_mtbf_s = 20000;
+    o.how.node_repair_s = 1000;
     struct sim_result *r = run_world_run(&w, &o);
     /* failures come at any time after the last checkpoint: half of one on the mean, over some
      * hundred failures */
@@ -233,7 +233,7 @@ static void a_retry_draws_no_user_error(void **state)
     sim_trace_finish(w.trace);
     run_world_bind(&w, NULL);
     struct sim_opts o = run_world_opts("fifo");
-    o.job_failures = true;
+    o.how.job_failures = true;
     sim_result_free(run_world_run(&w, &o));
     for (size_t at = 0; run_event_next(&w.log, &at, &e); run_event_fini(&e))
         if (run_event_is(&e, "job.retried")) {
@@ -263,8 +263,8 @@ static void a_failed_job_loses_all_its_work(void **state)
     sim_trace_finish(w.trace);
     run_world_bind(&w, NULL);
     struct sim_opts o = run_world_opts("fifo");
-    o.job_failures = true;
-    o.restart_s = 0;
+    o.how.job_failures = true;
+    o.how.restart_s = 0;
     struct sim_result *r = run_world_run(&w, &o);
     for (size_t at = 0; run_event_next(&w.log, &at, &e); run_event_fini(&e))
         lost += run_event_is(&e, "job.failed") ? e.progress * 20000 : 0;
@@ -282,8 +282,8 @@ static void idle_time_is_not_filled_with_node_events(void **state)
     run_world_init(&w, "64x4:t4");
     run_world_csv(&w, RUN_HEAD "a,0,1,100\nb,1e11,256,100\n", NULL);
     struct sim_opts o = run_world_opts("fifo");
-    o.node_mtbf_s = 3600;
-    o.node_repair_s = 60;
+    o.how.node_mtbf_s = 3600;
+    o.how.node_repair_s = 60;
     struct sim_result *r = run_world_run(&w, &o);
     assert_int_equal(r->metrics.finished, 2);
     assert_true(r->metrics.node_failures > 64 && r->metrics.node_failures < 64 * 100);
@@ -320,9 +320,9 @@ static void a_run_stops_between_two_node_events(void **state)
     run_world_init(&w, "64x4:t4");
     run_world_csv(&w, RUN_HEAD "a,0,1,100000\n", NULL);
     struct sim_opts o = run_world_opts("fifo");
-    o.node_mtbf_s = 600;
-    o.node_repair_s = 600;
-    o.round_s = 10000; /* a thousand of them in a round */
+    o.how.node_mtbf_s = 600;
+    o.how.node_repair_s = 600;
+    o.how.round_s = 10000; /* a thousand of them in a round */
     o.stop = &t.stop;
     o.on_event = stop_at_a_node;
     o.event_ctx = &t;
@@ -341,10 +341,10 @@ static void a_gang_that_starts_over_and_over_is_not_given_up(void **state)
     run_world_csv(&w, RUN_HEAD "gang,0,32,900000\n", NULL);
     for (uint64_t seed = 1; seed <= 8; seed++) {
         struct sim_opts o = run_world_opts("fifo");
-        o.node_mtbf_s = 20 * 86400.0;
-        o.node_repair_s = 600;
-        o.checkpoint_s = 300 * 86400.0;
-        o.seed = seed;
+        o.how.node_mtbf_s = 20 * 86400.0;
+        o.how.node_repair_s = 600;
+        o.how.checkpoint_s = 300 * 86400.0;
+        o.how.seed = seed;
         struct sim_result *r = run_world_run(&w, &o);
         assert_int_equal(r->metrics.finished, 1);
         run_near((double)r->jobs[0].gpu_s - r->metrics.lost_gpu_s, 32 * 900030.0, 32 * 60);
@@ -363,9 +363,9 @@ static void a_job_that_can_have_no_luck_ends_the_run(void **state)
     run_world_init(&w, "4x1:t4");
     run_world_csv(&w, RUN_HEAD "gang,0,4,90000\n", NULL);
     struct sim_opts o = run_world_opts("fifo");
-    o.node_mtbf_s = 3600;
-    o.node_repair_s = 60;
-    o.checkpoint_s = 1e6;
+    o.how.node_mtbf_s = 3600;
+    o.how.node_repair_s = 60;
+    o.how.checkpoint_s = 1e6;
     assert_int_equal(sim_run(w.env, w.trace, &w.cluster, &o, &r, &err), SHOAL_E_IMPOSSIBLE);
     assert_non_null(strstr(err.message, "policy 'fifo' job 'gang' (4 GPUs on 4 nodes)"));
     run_world_fini(&w);
@@ -388,8 +388,8 @@ static void a_retry_goes_back_to_the_last_checkpoint(void **state)
     run_world_bind(&w, NULL);
     for (int often = 0; often < 2; often++) {
         struct sim_opts o = run_world_opts("fifo");
-        o.job_failures = true;
-        o.checkpoint_s = often ? 0 : 1e9; /* never again after the first round */
+        o.how.job_failures = true;
+        o.how.checkpoint_s = often ? 0 : 1e9; /* never again after the first round */
         sim_result_free(run_world_run(&w, &o));
         size_t near = 0, far = 0;
         for (size_t at = 0; run_event_next(&w.log, &at, &e); run_event_fini(&e))
@@ -410,7 +410,7 @@ static void a_failure_in_the_log_does_not_depend_on_the_policy(void **state)
     run_world_generate(&w, 4, 60, 8, 100);
     for (int p = 0; p < 2; p++) {
         struct sim_opts o = run_world_opts(p == 0 ? "fifo" : "las");
-        o.job_failures = true;
+        o.how.job_failures = true;
         struct sim_result *r = run_world_run(&w, &o);
         for (size_t i = 0; i < 60; i++)
             outcome[p][i] = r->jobs[i].outcome;

@@ -1,8 +1,7 @@
-/* Tests of src/sim/fitted.c, of how jobs are bound to fitted models, and of how they run. */
+/* Tests of src/sim/bind.c, of how jobs are bound to fitted models, and of how they run. */
 #include "unit/sim/run_world.h"
 
-#include "sim/bind.h"
-#include "sim/fitted.h"
+#include "unit/sim/fitted_models.h"
 
 #define HEAD "{\"v\":1,\"shoal\":\"fitted model\",\"models\":["
 #define TAIL "]}"
@@ -25,12 +24,12 @@ static shoal_status load(const char *text, size_t size, struct sim_fitted **out,
         return st;
     }
     assert_int_equal((*out)->count, 2);
-    const struct sched_fitted *f = sim_fitted_find(*out, "sgd");
+    const struct sched_fitted *f = find_fitted(*out, "sgd");
     assert_non_null(f);
     assert_true(f->machine_count == 4 && f->level_count == 2 && f->steps[7] == 170);
     assert_true(f->machines[3] == 8 && f->step_s[1] == 4.2 && f->level[2] == 5);
-    assert_non_null(sim_fitted_find(*out, "cocoa"));
-    assert_null(sim_fitted_find(*out, "coco"));
+    assert_non_null(find_fitted(*out, "cocoa"));
+    assert_null(find_fitted(*out, "coco"));
     sim_fitted_free(*out);
     *out = NULL;
     shoal_env_free(env);
@@ -159,7 +158,7 @@ static void even_progress_takes_the_same_time(void **state)
     run_world_init(&w, "4x4:v100");
     world_put(w.env, "m.json", HEAD SGD "," COCOA TAIL);
     assert_int_equal(sim_fitted_load(w.env, "m.json", &fitted, NULL), SHOAL_OK);
-    struct sched_model read = sched_model_fitted(sim_fitted_find(fitted, "sgd"));
+    struct sched_model read = sched_model_fitted(find_fitted(fitted, "sgd"));
     struct sched_model even = sched_model_fitted(sim_fitted_even(fitted, "sgd"));
     assert_true(read.work == 5 && even.work == 1);
     assert_true(fabs(sim_fitted_even(fitted, "sgd")->level[1] - 10.0 / 90) < 1e-15);
@@ -197,7 +196,7 @@ static void alone_a_job_takes_what_the_tables_say(void **state)
                          3 * 90};
     for (size_t p = 0; p < sizeof POLICIES / sizeof *POLICIES; p++) {
         struct sim_opts o = run_world_opts(POLICIES[p]);
-        o.restart_s = 30;
+        o.how.restart_s = 30;
         struct sim_result *r = run_world_run(&w, &o);
         assert_int_equal(r->metrics.finished, 3);
         for (size_t j = 0; j < 3; j++)

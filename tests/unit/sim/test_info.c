@@ -3,7 +3,10 @@
 #include "sim_world.h"
 
 #include "base/rand.h"
+#include "shoal/list.h"
+#include "shoal/trace.h"
 #include "sim/info.h"
+#include "torture.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -170,6 +173,112 @@ static void every_failed_allocation_is_a_clean_error(void **state)
     shoal_env_free(env);
 }
 
+static shoal_trace_opts opts_of(const char *const *traces)
+{
+    shoal_trace_opts opts;
+
+    shoal_trace_opts_init(&opts);
+    opts.traces = traces;
+    opts.trace_count = 1;
+    return opts;
+}
+
+static void the_call_says_what_the_numbers_say(void **state)
+{
+    const char *const traces[] = {"t.csv"};
+    shoal_trace_opts opts = opts_of(traces);
+    const shoal_result *result = NULL;
+    shoal_env *env = world_new();
+    struct sim_trace *trace = random_trace(env, 3, 30);
+    struct sim_info info;
+
+    (void)state;
+    assert_int_equal(sim_info(trace, NULL, &info), SHOAL_OK);
+    assert_int_equal(shoal_trace_info(env, &opts, &result, NULL), SHOAL_OK);
+    assert_true(shoal_result_number(result, 0, "jobs") == 30);
+    assert_true(shoal_result_number(result, 0, "span_s") == info.span_s);
+    assert_true(shoal_result_number(result, 0, "gpu_hours") == info.gpu_h);
+    assert_true(isnan(shoal_result_number(result, 0, "load")));
+    shoal_result_free(result);
+    opts.cluster = "2x4:t4";
+    assert_int_equal(shoal_trace_info(env, &opts, &result, NULL), SHOAL_OK);
+    assert_true(shoal_result_number(result, 0, "load") > 0);
+    shoal_result_free(result);
+    opts.cluster = NULL;
+    opts.profiles = "p.json";
+    assert_int_equal(shoal_trace_info(env, &opts, &result, NULL), SHOAL_E_INVAL);
+    sim_trace_free(trace);
+    shoal_env_free(env);
+}
+
+static void converting_twice_gives_the_same_bytes_and_never_over_an_input(void **state)
+{
+    const char *const first[] = {"t.csv"}, *const second[] = {"once.csv"};
+    shoal_trace_opts opts = opts_of(first);
+    const shoal_result *result = NULL;
+    shoal_env *env = world_new();
+
+    (void)state;
+    sim_trace_free(random_trace(env, 4, 20));
+    opts.output = "t.csv";
+    assert_int_equal(shoal_trace_convert(env, &opts, &result, NULL), SHOAL_E_INVAL);
+    opts.output = "-";
+    assert_int_equal(shoal_trace_convert(env, &opts, &result, NULL), SHOAL_E_INVAL);
+    opts.output = "once.csv";
+    assert_int_equal(shoal_trace_convert(env, &opts, &result, NULL), SHOAL_OK);
+    assert_true(shoal_result_number(result, 0, "jobs") == 20);
+    shoal_result_free(result);
+    opts.traces = second;
+    opts.output = "twice.csv";
+    assert_int_equal(shoal_trace_convert(env, &opts, &result, NULL), SHOAL_OK);
+    shoal_result_free(result);
+    const struct base_buf *a = env_sim_find(env, "once.csv"), *b = env_sim_find(env, "twice.csv");
+    assert_int_equal(a->size, b->size);
+    assert_memory_equal(a->data, b->data, a->size);
+    shoal_env_free(env);
+}
+
+static shoal_status list_all(const struct base_alloc *alloc, void *ctx)
+{
+    shoal_env *env = ctx;
+    const struct base_alloc *before = env->alloc;
+    const char *const traces[] = {"t.csv"};
+    shoal_trace_opts opts = opts_of(traces);
+    const shoal_result *result = NULL;
+
+    env->alloc = alloc;
+    shoal_status st = shoal_trace_info(env, &opts, &result, NULL);
+    shoal_result_free(result);
+    env->alloc = before;
+    return st;
+}
+
+static void a_description_without_memory_is_a_clean_error(void **state)
+{
+    shoal_env *env = world_new();
+
+    (void)state;
+    sim_trace_free(random_trace(env, 1, 10));
+    torture_run(list_all, env);
+    shoal_env_free(env);
+}
+
+static void a_policy_has_its_own_knobs_and_those_of_placement(void **state)
+{
+    const shoal_result *result = NULL;
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(shoal_policy_show("las", &result, &err), SHOAL_OK);
+    assert_string_equal(shoal_result_text(result, 0, "name"), "las");
+    assert_true(shoal_result_number(result, 0, "preempts") == 1);
+    shoal_result_free(result);
+    assert_int_equal(shoal_policy_show("lsa", &result, &err), SHOAL_E_NOTFOUND);
+    assert_non_null(strstr(err.hint, "las"));
+    assert_int_equal(shoal_policy_list(&result, &err), SHOAL_OK);
+    shoal_result_free(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +287,10 @@ int main(void)
         cmocka_unit_test(counts_by_name_add_up_and_come_most_first),
         cmocka_unit_test(work_that_is_not_known_in_seconds_is_left_out_of_the_sums),
         cmocka_unit_test(every_failed_allocation_is_a_clean_error),
+        cmocka_unit_test(the_call_says_what_the_numbers_say),
+        cmocka_unit_test(converting_twice_gives_the_same_bytes_and_never_over_an_input),
+        cmocka_unit_test(a_description_without_memory_is_a_clean_error),
+        cmocka_unit_test(a_policy_has_its_own_knobs_and_those_of_placement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

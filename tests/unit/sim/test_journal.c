@@ -98,7 +98,7 @@ static void a_log_that_cannot_be_written_stops_the_run(void **state)
     struct sim_opts o = run_world_opts("las");
     o.on_event = until_full;
     o.record = true;
-    o.node_mtbf_s = 2000;
+    o.how.node_mtbf_s = 2000;
     for (;; events++) {
         struct full f = {.left = events};
         struct sim_result *r = NULL;
@@ -155,8 +155,8 @@ static void the_story_tells_of_preemption_and_failure(void **state)
     told(r, "resumed on 1 t4 on 1 node (n0:1)");
     told(r, "2 starts");
     sim_result_free(r);
-    o.node_mtbf_s = 1500;
-    o.node_repair_s = 100;
+    o.how.node_mtbf_s = 1500;
+    o.how.node_repair_s = 100;
     r = run_world_run(&w, &o);
     told(r, "stopped: node failure, back to ");
     sim_result_free(r);
@@ -183,9 +183,9 @@ static void the_story_names_the_partner_and_the_failure(void **state)
     run_world_init(&w, "1x1:v100");
     run_world_csv(&w, RUN_HEAD "mine,0,1,1000000\nbig,0,2,10\n", NULL);
     o = run_world_opts("fifo");
-    o.job_failures = true;
+    o.how.job_failures = true;
     o.story_job = 0;
-    for (o.seed = 1;; o.seed++) {
+    for (o.how.seed = 1;; o.how.seed++) {
         struct sim_result *r = run_world_run(&w, &o);
         bool failed = r->metrics.failed > 0 && strstr(w.log.data, "user error") != NULL;
         if (failed) {

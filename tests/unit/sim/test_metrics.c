@@ -107,7 +107,7 @@ static void the_isolated_share_is_of_every_kind(void **state)
     run_world_csv(&w, "#shoal-trace v1\nname,submit_s,gpus,model,steps\na,0,1,A,900\nb,0,4,A,900\n",
                   "t.json");
     struct sim_opts o = run_world_opts("fifo");
-    o.restart_s = 0; /* and submission at 0: the share is all there is */
+    o.how.restart_s = 0; /* and submission at 0: the share is all there is */
     struct sim_state s = {.cluster = &w.cluster, .trace = w.trace, .opts = &o};
     /* one of 16: an eighth of a V100 and 3/8 of a K80, all the time they sum to */
     run_near(sim_alone_s(&s, &w.trace->jobs[0], 16), 900 / (0.125 * 9 + 0.375 * 3), 1e-9);
@@ -150,8 +150,9 @@ static void a_deadline_is_missed_by_jobs_that_end_after_it_or_never(void **state
     sim_result_free(r);
 
     struct sim_opts o = run_world_opts("fifo");
-    o.job_failures = true;
-    for (o.seed = 1;; o.seed++) { /* until a fails for good, which it does before its deadline */
+    o.how.job_failures = true;
+    for (o.how.seed = 1;;
+         o.how.seed++) { /* until a fails for good, which it does before its deadline */
         r = run_world_run(&w, &o);
         bool failed = r->jobs[0].outcome == SIM_FAILED && r->jobs[0].finish_s < 630;
         uint64_t missed = r->metrics.missed,
@@ -161,7 +162,7 @@ static void a_deadline_is_missed_by_jobs_that_end_after_it_or_never(void **state
             assert_int_equal(missed, 1 + late);
             break;
         }
-        assert_true(o.seed < 1000);
+        assert_true(o.how.seed < 1000);
     }
     run_world_fini(&w);
 }
@@ -181,7 +182,7 @@ static void figures_count_from_the_round_of_the_first_submission(void **state)
     assert_true(r->origin_s == origin && r->jobs[0].start_s == origin + 60);
     /* 40 s into a round, then 3,630 s, the rest of a round, 3,630 s */
     assert_true(r->metrics.makespan_s == 60 + 3630 + 30 + 3630);
-    run_near(r->metrics.utilization, 7260 / 7350.0, 1e-9);
+    run_near(r->metrics.utilization, 2 * 3630 / 7330.0, 1e-9); /* from 20 s on */
     assert_true(r->series.step_s == 60 && r->series.count == 123);
     run_near((double)r->series.busy[0][1], 1, 1e-6);
     assert_int_equal(r->segment_count, 2);
@@ -197,7 +198,75 @@ static void figures_count_from_the_round_of_the_first_submission(void **state)
     run_world_fini(&w);
 }
 
-static void utilization_ends_with_the_last_job(void **state)
+/* GPU-seconds of what is drawn from the first submission to the last, or to the last end, over those
+ * there are then. */
+static double drawn_use(const struct run_world *w, const struct sim_result *r)
+{
+    double from_s = INFINITY, to_s = -INFINITY, end_s = -INFINITY, gpu_s = 0;
+
+    for (size_t i = 0; i < w->trace->job_count; i++)
+        if (r->jobs[i].outcome != SIM_REJECTED) {
+            from_s = fmin(from_s, w->trace->jobs[i].submit_s);
+            to_s = fmax(to_s, w->trace->jobs[i].submit_s);
+            end_s = fmax(end_s, r->jobs[i].finish_s);
+        }
+    if ((to_s - from_s) * 10 < end_s - from_s)
+        to_s = end_s;
+    for (size_t i = 0; i < r->segment_count; i++) {
+        const struct sim_segment *g = &r->segments[i];
+        double begin = fmax(g->from_s + r->origin_s, from_s);
+        double end = fmin(g->to_s + r->origin_s, to_s);
+        gpu_s += fmax(0, end - begin) * __builtin_popcountll(g->rows);
+    }
+    return gpu_s / (w->cluster.gpus * (to_s - from_s));
+}
+
+static void utilization_is_what_the_picture_shows_of_its_span(void **state)
+{
+    size_t policy_count;
+    const struct sched_policy *const *policies = sched_policies(&policy_count);
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        for (size_t p = 0; p < policy_count; p++) {
+            struct run_world w;
+            run_world_init(&w, "5x4:t4,1x8:a100");
+            run_world_generate(&w, seed, 40, 24, 4 * 3600); /* some are left out */
+            struct sim_opts o = run_world_opts(policies[p]->name);
+            o.record = true;
+            struct sim_result *r = run_world_run(&w, &o);
+            run_near(r->metrics.utilization, drawn_use(&w, r), 1e-9);
+            sim_result_free(r);
+            run_world_fini(&w);
+        }
+}
+
+static void submissions_within_a_hundredth_of_the_run_are_measured_to_its_end(void **state)
+{
+    static const struct {
+        const char *rows;
+        double use;
+    } cases[] = {
+        {"a,5,1,3600\nb,30,1,3600\n", 2 * 3630 / (2 * 3685.0)}, /* both start at 60 s */
+        {"a,0,1,970\nb,9,1,10\n", (1000 + 40) / 2000.0},        /* a ends at 1,000 s */
+        {"a,0,1,970\nb,11,1,10\n", 11 / 22.0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < BASE_COUNT(cases); i++) {
+        struct run_world w;
+        char csv[128];
+        run_world_init(&w, "2x1:t4");
+        snprintf(csv, sizeof csv, RUN_HEAD "%s", cases[i].rows);
+        run_world_csv(&w, csv, NULL);
+        struct sim_result *r = run_world_policy(&w, "fifo");
+        run_near(r->metrics.utilization, cases[i].use, 1e-9);
+        sim_result_free(r);
+        run_world_fini(&w);
+    }
+}
+
+static void utilization_of_jobs_that_come_at_once_ends_with_the_last(void **state)
 {
     struct run_world w;
 
@@ -208,12 +277,13 @@ static void utilization_ends_with_the_last_job(void **state)
     struct sim_result *r = run_world_run(&w, &o);
     run_near(r->metrics.utilization, 0.5, 1e-12);
     sim_result_free(r);
-    for (uint64_t seed = 1; seed <= 30; seed++) { /* nodes fail long after it has ended */
-        o.seed = seed;
-        o.node_mtbf_s = 2000;
-        o.node_repair_s = 2000;
+    for (uint64_t seed = 1; seed <= 30; seed++) { /* a node that is down is there, and not used */
+        o.how.seed = seed;
+        o.how.node_mtbf_s = 2000;
+        o.how.node_repair_s = 2000;
         r = run_world_run(&w, &o);
-        assert_true(r->metrics.utilization > 0.3 && r->metrics.utilization <= 1);
+        run_near(r->metrics.utilization, (double)r->jobs[0].gpu_s / (2 * r->metrics.makespan_s),
+                 1e-6);
         sim_result_free(r);
     }
     run_world_fini(&w);
@@ -299,7 +369,9 @@ int main(void)
         cmocka_unit_test(a_job_that_accepts_one_kind_is_alone_on_that_kind),
         cmocka_unit_test(a_deadline_is_missed_by_jobs_that_end_after_it_or_never),
         cmocka_unit_test(figures_count_from_the_round_of_the_first_submission),
-        cmocka_unit_test(utilization_ends_with_the_last_job),
+        cmocka_unit_test(utilization_is_what_the_picture_shows_of_its_span),
+        cmocka_unit_test(submissions_within_a_hundredth_of_the_run_are_measured_to_its_end),
+        cmocka_unit_test(utilization_of_jobs_that_come_at_once_ends_with_the_last),
         cmocka_unit_test(cost_is_known_only_when_every_kind_used_has_a_price),
         cmocka_unit_test(decision_times_are_measured_to_a_few_percent),
         cmocka_unit_test(the_histogram_takes_any_number),

@@ -188,9 +188,9 @@ static void bad_files_are_refused_with_line_and_column(void **state)
     refuses("placements.csv", "placement,local_bsz,step_time,sync_time,Step_Time\n1,32,1,0,1\n",
             SHOAL_E_FORMAT, "line 1, column 5: column 'step_time' is there twice");
     refuses("placements.csv", "placement,local_bsz,step_time,sync_time\n1,32,,0\n", SHOAL_E_FORMAT,
-            "line 2, column 3: expected step_time, a number above 0, found nothing");
+            "line 2, column 3: expected step_time above 0, found nothing");
     refuses("placements.csv", "placement,local_bsz,step_time,sync_time\n1,32,fast,0\n",
-            SHOAL_E_FORMAT, "line 2, column 3: expected step_time, a number above 0, found 'fast'");
+            SHOAL_E_FORMAT, "line 2, column 3: expected step_time above 0, found 'fast'");
     refuses("placements.csv", "placement,local_bsz,step_time,sync_time\n1,32,0,0\n", SHOAL_E_FORMAT,
             "'0'");
     refuses("placements.csv", "placement,local_bsz,step_time,sync_time\n1,32,nan,0\n",

@@ -45,6 +45,7 @@ static struct sim_result *run_watched(struct run_world *w, struct sim_opts o)
     memset(&seen, 0, sizeof seen);
     seen.inner = o.policy;
     watched.decide = watch;
+    watched.settled = NULL; /* asked at every round */
     o.policy = &watched;
     return run_world_run(w, &o);
 }
@@ -103,11 +104,11 @@ static void every_policy_decides_at_rounds_and_within_react_of_what_happens(void
         for (size_t p = 0; p < policy_count; p++)
             for (int faults = 0; faults < 2; faults++) {
                 struct sim_opts o = run_world_opts(policies[p]->name);
-                o.react_s = REACT_S;
-                o.node_mtbf_s = faults * 20000;
+                o.how.react_s = REACT_S;
+                o.how.node_mtbf_s = faults * 20000;
                 struct sim_result *r = run_watched(&w, o);
-                check_decisions(&w, o.round_s, o.react_s);
-                check_rounds(r, o.round_s);
+                check_decisions(&w, o.how.round_s, o.how.react_s);
+                check_rounds(r, o.how.round_s);
                 assert_int_equal(seen.unasked, 0);
                 assert_int_equal(r->metrics.rounds, seen.count);
                 sim_result_free(r);
@@ -126,7 +127,7 @@ static void a_policy_that_shares_solves_at_every_decision_that_sees_something_ne
     struct sim_opts o = run_world_opts("max-min");
     uint64_t solves[2];
     for (int react = 0; react < 2; react++) {
-        o.react_s = react * 0.25;
+        o.how.react_s = react * 0.25;
         struct sim_result *r = run_watched(&w, o);
         solves[react] = r->metrics.solves;
         assert_int_equal(r->metrics.solves, seen.changes);
@@ -152,12 +153,12 @@ static void reacting_once_a_round_is_not_reacting(void **state)
     run_world_generate(&w, 3, 40, 20, 3 * 3600);
     for (size_t p = 0; p < policy_count; p++) {
         struct sim_opts o = run_world_opts(policies[p]->name);
-        o.node_mtbf_s = 30000;
-        o.job_failures = true;
+        o.how.node_mtbf_s = 30000;
+        o.how.job_failures = true;
         struct sim_result *plain = run_world_run(&w, &o);
         struct base_buf log = w.log;
         base_buf_init(&w.log, &base_alloc_libc, (size_t)1 << 30);
-        o.react_s = o.round_s;
+        o.how.react_s = o.how.round_s;
         struct sim_result *r = run_world_run(&w, &o);
         assert_int_equal(log.size, w.log.size);
         assert_memory_equal(log.data, w.log.data, log.size);
@@ -181,9 +182,9 @@ static void equal_seeds_give_equal_bytes(void **state)
     run_world_generate(&w, 7, 40, 8, 7200);
     for (size_t p = 0; p < policy_count; p++) {
         struct sim_opts o = run_world_opts(policies[p]->name);
-        o.react_s = 0.5;
-        o.node_mtbf_s = 30000;
-        o.job_failures = true;
+        o.how.react_s = 0.5;
+        o.how.node_mtbf_s = 30000;
+        o.how.job_failures = true;
         run_world_repeats(&w, &o);
     }
     run_world_fini(&w);
@@ -199,7 +200,7 @@ static void jobs_start_when_they_come_and_when_others_end(void **state)
     run_world_init(&w, "1x1:t4");
     run_world_csv(&w, RUN_HEAD "a,53,1,100\nb,54,1,7.5\n", NULL);
     struct sim_opts o = run_world_opts("fifo");
-    o.react_s = 1;
+    o.how.react_s = 1;
     struct sim_result *r = run_watched(&w, o);
     assert_true(r->jobs[0].start_s == 53);
     assert_true(r->jobs[0].finish_s == 183);
@@ -227,7 +228,7 @@ static void what_happens_near_a_round_or_a_decision_waits_for_its_time(void **st
                            "once,100,1,1000\n",
                   NULL);
     struct sim_opts o = run_world_opts("fifo");
-    o.react_s = 10;
+    o.how.react_s = 10;
     struct sim_result *r = run_world_run(&w, &o);
     static const double starts[] = {10, 20, 20, 60, 70, 100};
     for (size_t i = 0; i < BASE_COUNT(starts); i++)
@@ -244,7 +245,7 @@ static void idle_time_is_jumped_over_to_the_arrival(void **state)
     run_world_init(&w, "1x1:t4");
     run_world_csv(&w, RUN_HEAD "a,0,1,10\nb,12000000,1,10\nc,24000013,1,10\n", NULL);
     struct sim_opts o = run_world_opts("las");
-    o.react_s = 1;
+    o.how.react_s = 1;
     struct sim_result *r = run_watched(&w, o);
     for (size_t i = 0; i < 3; i++) {
         assert_true(r->jobs[i].start_s == w.trace->jobs[i].submit_s);
@@ -271,14 +272,14 @@ static void ends_at_odd_times_are_noticed(void **state)
     sim_trace_finish(w.trace);
     run_world_bind(&w, NULL);
     struct sim_opts o = run_world_opts("fifo");
-    o.react_s = 1e-3;
+    o.how.react_s = 1e-3;
     struct sim_result *r = run_world_run(&w, &o);
     double last[2] = {0}; /* ends of the jobs so far, on each GPU */
     for (size_t i = 0; i < w.trace->job_count; i++) {
         double *gpu = last[0] <= last[1] ? &last[0] : &last[1];
         double ready = fmax(w.trace->jobs[i].submit_s, *gpu);
         assert_true(r->jobs[i].start_s >= ready - 1e-6);
-        assert_true(r->jobs[i].start_s <= ready + 2 * o.react_s + 1e-6);
+        assert_true(r->jobs[i].start_s <= ready + 2 * o.how.react_s + 1e-6);
         *gpu = r->jobs[i].finish_s;
     }
     sim_result_free(r);
@@ -297,7 +298,7 @@ static void times_that_are_no_part_of_a_round_are_refused(void **state)
         struct sim_opts o = run_world_opts("las");
         struct sim_result *r = NULL;
         shoal_err err = SHOAL_ERR_INIT;
-        o.react_s = wrong[i];
+        o.how.react_s = wrong[i];
         assert_int_equal(sim_run(w.env, w.trace, &w.cluster, &o, &r, &err), SHOAL_E_INVAL);
         assert_null(r);
         assert_non_null(strstr(err.message, "a reaction takes"));

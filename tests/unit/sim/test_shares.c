@@ -1,4 +1,4 @@
-/* test_shares.c - what jobs were promised and what they got (src/sim/shares.c), and the series of
+/* test_shares.c - what jobs were promised and what they got (src/sim/detail.c), and the series of
  * prices (src/sim/record.c), under small policies that say both. */
 #include "torture.h"
 
@@ -141,10 +141,10 @@ static void received_time_is_run_time_and_what_the_pictures_show(void **state)
     double *drawn = calloc(w.trace->job_count * 3, sizeof *drawn);
     for (size_t p = 0; p < 5 * 2; p++) {
         struct sim_opts o = recording(sched_policy_find(policies[p / 2], NULL));
-        o.node_mtbf_s = p % 2 == 0 ? 0 : 20000;
-        o.node_repair_s = 1000;
-        o.job_failures = p % 2 == 1;
-        o.checkpoint_s = 600;
+        o.how.node_mtbf_s = p % 2 == 0 ? 0 : 20000;
+        o.how.node_repair_s = 1000;
+        o.how.job_failures = p % 2 == 1;
+        o.how.checkpoint_s = 600;
         struct sim_result *r = run_world_run(&w, &o);
         drawn_by_kind(&w, r, drawn);
         for (size_t i = 0; i < w.trace->job_count; i++) {
@@ -231,7 +231,7 @@ static void a_failed_job_does_not_count_for_the_error_but_keeps_its_rows(void **
     run_world_init(&w, "2x4:t4,1x4:a100");
     run_world_generate(&w, 3, 200, 4, 100000);
     struct sim_opts o = recording(&quarters);
-    o.job_failures = true;
+    o.how.job_failures = true;
     struct sim_result *r = run_world_run(&w, &o);
     assert_true(r->metrics.failed > 0);
     double sum = 0;
@@ -424,8 +424,8 @@ static void equal_runs_keep_equal_bytes(void **state)
     run_world_init(&w, "6x2:t4,1x8:a100");
     run_world_generate(&w, 6, 50, 8, 4000);
     struct sim_opts o = recording(&quarters);
-    o.node_mtbf_s = 9000;
-    o.node_repair_s = 900;
+    o.how.node_mtbf_s = 9000;
+    o.how.node_repair_s = 900;
     for (size_t i = 0; i < 2; i++)
         r[i] = run_world_run(&w, &o);
     assert_memory_equal(r[0]->wanted_s, r[1]->wanted_s, 100 * sizeof(float));

@@ -4,7 +4,7 @@
 #include "sim_world.h"
 
 #include "base/rand.h"
-#include "sim/throughput.h"
+#include "sim/bind.h"
 #include <math.h>
 #include <stdio.h>
 

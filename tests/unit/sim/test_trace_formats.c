@@ -1,10 +1,9 @@
-/* Tests of the readers of other people's formats: trace_gavel.c, trace_pollux.c, trace_philly.c,
- * trace_alibaba.c. */
+/* Tests of the readers of other people's formats: src/sim/trace_formats.c, and of node lists. */
 #include "unit/sim/public_data.h"
 #include "unit/sim/sim_world.h"
 
 #include "sim/cluster_load.h"
-#include "sim/trace_alibaba.h"
+#include "sim/cluster_load.h"
 #include <math.h>
 
 #define G10    "ResNet-18 (batch size 32)\tpython3 x.py\tdir\t--steps\t1\t"

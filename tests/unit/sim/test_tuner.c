@@ -17,7 +17,7 @@ static struct sim_opts halving(const char *policy, double eta)
 {
     struct sim_opts o = run_world_opts(policy);
 
-    o.halving = eta;
+    o.how.halving = eta;
     return o;
 }
 
@@ -275,10 +275,10 @@ static void every_sweep_ends_with_its_best_under_every_policy(void **state)
             generate(&w, seed);
             struct sim_opts o = halving(rows[p]->name, etas[seed % 4]);
             o.record = true;
-            o.job_failures = seed % 3 == 0;
-            o.node_mtbf_s = seed % 2 == 0 ? 50000 : 0;
-            o.checkpoint_s = seed % 2 == 0 ? 600 : 0;
-            o.react_s = seed % 5 == 0 ? 5 : 0;
+            o.how.job_failures = seed % 3 == 0;
+            o.how.node_mtbf_s = seed % 2 == 0 ? 50000 : 0;
+            o.how.checkpoint_s = seed % 2 == 0 ? 600 : 0;
+            o.how.react_s = seed % 5 == 0 ? 5 : 0;
             struct sim_result *r = NULL;
             shoal_err err = SHOAL_ERR_INIT;
             base_buf_clear(&w.log);
@@ -287,7 +287,7 @@ static void every_sweep_ends_with_its_best_under_every_policy(void **state)
             shoal_status st = sim_run(w.env, w.trace, &w.cluster, &o, &r, &err);
             if (st != SHOAL_OK)
                 fail_msg("%s, seed %d: %s", rows[p]->name, (int)seed, err.message);
-            if (o.node_mtbf_s == 0)
+            if (o.how.node_mtbf_s == 0)
                 check_log(&w);
             check_run(&w, r);
             sim_result_free(r);

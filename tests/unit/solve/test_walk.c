@@ -8,7 +8,7 @@
 
 #include "base/rand.h"
 #include "property.h"
-#include "solve/walk.h"
+#include "solve/read.h"
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

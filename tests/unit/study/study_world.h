@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/rand.h"
-#include "study/jobs.h"
+#include "study/load.h"
 #include <math.h>
 
 struct world {

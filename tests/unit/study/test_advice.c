@@ -3,7 +3,7 @@
 #include "torture.h"
 
 #include "base/rand.h"
-#include "study/advice.h"
+#include "study/study.h"
 #include <math.h>
 #include <string.h>
 
@@ -58,6 +58,16 @@ static void assert_says_not(const struct study *s, say_fn *say, const char *word
     say(s, &text);
     if (strstr(text.data, words) != NULL)
         fail_msg("did not expect '%s' in '%s'", words, text.data);
+    base_buf_fini(&text);
+}
+
+static void assert_says_nothing(const struct study *s, say_fn *say)
+{
+    struct base_buf text;
+
+    base_buf_init(&text, &base_alloc_libc, 1 << 16);
+    say(s, &text);
+    assert_int_equal(text.size, 0);
     base_buf_fini(&text);
 }
 
@@ -127,11 +137,8 @@ static void luck_is_no_reason(void **state)
     s.echoes[0].tally.held_gpu_s = 1100.0 * HOUR;
     assert_int_equal(study_first_step(&s), STUDY_BASE);
     assert_true(study_saved_is_luck(&s, STUDY_RETRY));
-    s.runs[STUDY_RETRY].books.saved_gpu_s = 90.0 * HOUR; /* work not run is no luck */
-    assert_int_equal(study_first_step(&s), STUDY_RETRY);
-    assert_says(&s, study_say_first,
-                "90.0 GPU-hours of attempts that could not succeed are not run; in all, the "
-                "difference in GPU time held is within luck");
+    s.runs[STUDY_RETRY].books.saved_gpu_s = 90.0 * HOUR; /* what is held in all counts */
+    assert_int_equal(study_first_step(&s), STUDY_BASE);
     assert_says(&s, study_say_luck, "Failures are one draw");
     assert_says(&s, study_say_luck, "100 GPU-hours held");
 }
@@ -183,12 +190,10 @@ static void what_changes_its_sign_between_draws_is_not_sure(void **state)
     assert_true(study_saved_is_luck(&s, STUDY_RETRY));
     assert_int_equal(study_first_step(&s), STUDY_BASE);
     assert_says(&s, study_say_first, "in every draw");
-    s.runs[STUDY_RETRY].books.saved_gpu_s = 90.0 * HOUR;
-    more.runs[STUDY_RETRY].books.saved_gpu_s = 70.0 * HOUR;
-    assert_says(&s, study_say_first,
-                "90.0 GPU-hours (70.0 to 90.0 in 2 draws) of attempts that could not succeed are "
-                "not run; in all, it is not sure that GPU time is saved: between -40.0 and 100 "
-                "GPU-hours in 2 draws");
+    assert_says(&s, study_say_unsure, "Not sure: retry only what can succeed; whether GPU time");
+    s.runs[STUDY_RETRY].tally.held_gpu_s = 1000.5 * HOUR; /* too little for a word */
+    more.runs[STUDY_RETRY].tally.held_gpu_s = 999.5 * HOUR;
+    assert_says_nothing(&s, study_say_unsure);
     plain(&s);
     set_wait(&s, STUDY_MIGRATE, 10, 70);
     draw_again(&s, &more);
@@ -210,7 +215,57 @@ static void the_second_step_is_another(void **state)
     assert_int_equal(study_first_step(&s), STUDY_MIGRATE);
     s.runs[STUDY_LOCALITY].tally.held_gpu_s = 500.0 * HOUR; /* overlaps with the first */
     assert_int_equal(study_second_step(&s), STUDY_RETRY);
-    assert_says(&s, study_say_first, "100 GPU-hours are saved");
+    assert_says(&s, study_say_second, "100 GPU-hours are saved");
+    assert_says_not(&s, study_say_first, "retry"); /* one remedy is said first */
+}
+
+/* Where jobs wait for other things, that they are scattered is no cause to act on, and no word. */
+static void a_twentieth_of_the_waiting_is_a_cause_and_less_is_none(void **state)
+{
+    static struct study s;
+
+    (void)state;
+    plain(&s);
+    for (size_t r = 0; r < STUDY_RUNS; r++)
+        set_wait(&s, (enum study_run_id)r, 0.5, 100);
+    for (size_t e = 0; e < STUDY_ECHOES; e++)
+        s.echoes[e].tally = s.runs[STUDY_BASE].tally;
+    set_wait(&s, STUDY_MIGRATE, 0.1, 99.6);
+    assert_int_equal(study_first_step(&s), STUDY_BASE);
+    s.runs[STUDY_LOCALITY].tally.held_gpu_s = 800.0 * HOUR;
+    set_wait(&s, STUDY_LOCALITY, 2, 99);
+    assert_int_equal(study_first_step(&s), STUDY_LOCALITY);
+    assert_says_not(&s, study_say_first, "fragmentation");
+    for (size_t e = 0; e < STUDY_ECHOES; e++)
+        s.echoes[e].tally.delays[STUDY_ALL][SIM_WAIT_LOCALITY].total_s = 5.0 * HOUR;
+    set_wait(&s, STUDY_BASE, 5, 100);
+    s.runs[STUDY_LOCALITY].tally.held_gpu_s = 1000.0 * HOUR;
+    assert_int_equal(study_first_step(&s), STUDY_MIGRATE);
+}
+
+static void what_is_lost_is_told_in_money_where_there_are_prices(void **state)
+{
+    static struct study s;
+    struct sched_cluster cluster = {.kind_count = 2, .gpus = 4};
+
+    (void)state;
+    plain(&s);
+    s.runs[STUDY_BASE].tally.slow_all_gpu_s = 100.0 * HOUR;
+    assert_says(&s, study_say_lost,
+                "600 GPU-hours are lost, by the model: 60 % of the GPU time that jobs hold, 50 % "
+                "to attempts that fail, 10 % to slow places");
+    cluster.kinds[0] = (struct sched_kind){.usd_gpu_h = 4, .gpus = 3};
+    cluster.kinds[1] = (struct sched_kind){.usd_gpu_h = 0, .gpus = 1};
+    s.cluster = &cluster;
+    assert_says(&s, study_say_lost, "$1,800 is lost, by the model: 60 % of");
+    s.runs[STUDY_RETRY].tally.held_gpu_s = 900.0 * HOUR;
+    assert_says(&s, study_say_first, "$300 (100 GPU-hours) are saved");
+    cluster.kinds[1].usd_gpu_h = -1;
+    assert_true(isnan(study_usd_gpu_h(&s)));
+    s.runs[STUDY_BASE].tally.slow_all_gpu_s = 0;
+    assert_says(&s, study_say_lost, "all to attempts that fail");
+    s.runs[STUDY_BASE].books.lost_gpu_s = 0;
+    assert_says(&s, study_say_lost, "No GPU time is lost");
 }
 
 static void together_says_how_much_or_why_not(void **state)
@@ -254,7 +309,7 @@ static void findings_name_the_worst(void **state)
     assert_says(&s, study_say_failures, "17 % of the jobs (17)");
     assert_says(&s, study_say_failures, study_classes[3].name);
     assert_says(&s, study_say_failures, study_classes[8].name);
-    s.opts.failures = STUDY_FAILURES_NONE;
+    s.opts.failures = SHOAL_STUDY_FAILURES_NONE;
     assert_says(&s, study_say_failures, "left out");
 }
 
@@ -317,7 +372,7 @@ static void few_jobs_are_called_few(void **state)
     assert_says_not(&s, study_say_first, "single jobs");
     s.few = true;
     s.jobs.count = 3;
-    s.opts.failures = STUDY_FAILURES_NONE;
+    s.opts.failures = SHOAL_STUDY_FAILURES_NONE;
     assert_says(&s, study_say_first, "a study of 3 jobs: differences are of single jobs");
     assert_says(&s, study_say_failures, "3 jobs are too few");
     assert_says_not(&s, study_say_luck, "one draw");
@@ -333,6 +388,8 @@ int main(void)
         cmocka_unit_test(figures_that_vary_between_draws_are_told_as_ranges),
         cmocka_unit_test(what_changes_its_sign_between_draws_is_not_sure),
         cmocka_unit_test(the_second_step_is_another),
+        cmocka_unit_test(a_twentieth_of_the_waiting_is_a_cause_and_less_is_none),
+        cmocka_unit_test(what_is_lost_is_told_in_money_where_there_are_prices),
         cmocka_unit_test(together_says_how_much_or_why_not),
         cmocka_unit_test(findings_name_the_worst),
         cmocka_unit_test(the_shares_of_waiting_are_whole),

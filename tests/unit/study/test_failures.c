@@ -3,10 +3,10 @@
 #include "study_world.h"
 
 #include "base/assert.h"
-#include "study/failures.h"
+#include "study/work.h"
 #include <stdio.h>
 
-static struct study_fate *draw(const struct world *w, enum study_failures how, uint64_t seed)
+static struct study_fate *draw(const struct world *w, uint32_t how, uint64_t seed)
 {
     struct study_fate *fates = calloc(w->jobs.count + 1, sizeof *fates);
 
@@ -42,7 +42,7 @@ static void the_time_of_a_job_is_cut_and_not_changed(void **state)
     for (uint64_t seed = 1; seed <= (uint64_t)property_count(20); seed++) {
         struct world w;
         world_random(&w, seed, 300, "8x8:gpu");
-        struct study_fate *fates = draw(&w, STUDY_FAILURES_MODEL, seed);
+        struct study_fate *fates = draw(&w, SHOAL_STUDY_FAILURES_MODEL, seed);
         for (size_t i = 0; i < w.jobs.count; i++) {
             const struct study_fate *f = &fates[i];
             double run = w.jobs.jobs[i].run_s;
@@ -74,7 +74,7 @@ static void without_failures_every_job_passes(void **state)
 
     (void)state;
     world_random(&w, 1, 200, "8x8:gpu");
-    struct study_fate *fates = draw(&w, STUDY_FAILURES_NONE, 1);
+    struct study_fate *fates = draw(&w, SHOAL_STUDY_FAILURES_NONE, 1);
     for (size_t i = 0; i < w.jobs.count; i++)
         assert_true(fates[i].passes && fates[i].fail_class == STUDY_PASSED &&
                     fates[i].useful_s == w.jobs.jobs[i].run_s);
@@ -90,7 +90,7 @@ static void shares_of_jobs_are_those_of_the_rows(void **state)
 
     (void)state;
     world_random(&w, 3, JOBS, "8x8:gpu");
-    struct study_fate *fates = draw(&w, STUDY_FAILURES_MODEL, 9);
+    struct study_fate *fates = draw(&w, SHOAL_STUDY_FAILURES_MODEL, 9);
     for (size_t i = 0; i < w.jobs.count; i++)
         if (fates[i].fail_class != STUDY_PASSED)
             met[study_size_of(w.jobs.jobs[i].gpus)][fates[i].fail_class]++;
@@ -130,7 +130,7 @@ static void early_classes_are_found_in_short_jobs_and_late_ones_in_long(void **s
         late = study_classes[c].p90_s > study_classes[late].p90_s ? c : late;
     }
     world_random(&w, 4, 20000, "8x8:gpu");
-    struct study_fate *fates = draw(&w, STUDY_FAILURES_MODEL, 1);
+    struct study_fate *fates = draw(&w, SHOAL_STUDY_FAILURES_MODEL, 1);
     double all = mean_log_s(&w, fates, STUDY_PASSED);
     assert_true(mean_log_s(&w, fates, early) < all - 1);
     assert_true(mean_log_s(&w, fates, late) > all + 1);
@@ -145,9 +145,9 @@ static void a_job_draws_by_its_name_and_the_seed(void **state)
 
     (void)state;
     world_random(&w, 5, 2000, "8x8:gpu");
-    struct study_fate *a = draw(&w, STUDY_FAILURES_MODEL, 1);
-    struct study_fate *b = draw(&w, STUDY_FAILURES_MODEL, 1);
-    struct study_fate *c = draw(&w, STUDY_FAILURES_MODEL, 2);
+    struct study_fate *a = draw(&w, SHOAL_STUDY_FAILURES_MODEL, 1);
+    struct study_fate *b = draw(&w, SHOAL_STUDY_FAILURES_MODEL, 1);
+    struct study_fate *c = draw(&w, SHOAL_STUDY_FAILURES_MODEL, 2);
     for (size_t i = 0; i < w.jobs.count; i++) {
         assert_int_equal(a[i].fail_class, b[i].fail_class);
         assert_true(a[i].first_s == b[i].first_s && a[i].useful_s == b[i].useful_s);
@@ -174,7 +174,7 @@ static void equal_times_and_single_jobs_are_drawn_too(void **state)
     for (size_t i = 0; i < 10000; i++)
         base_buf_printf(&text, "j%zu,0,1,3600\n", i);
     world_make(&w, text.data, "8x8:gpu");
-    struct study_fate *fates = draw(&w, STUDY_FAILURES_MODEL, 1);
+    struct study_fate *fates = draw(&w, SHOAL_STUDY_FAILURES_MODEL, 1);
     for (size_t i = 0; i < w.jobs.count; i++)
         failed += !fates[i].passes;
     assert_in_range(failed, 1400, 1900);
@@ -185,7 +185,7 @@ static void equal_times_and_single_jobs_are_drawn_too(void **state)
     failed = 0;
     world_make(&w, "name,submit_s,gpus,duration_s\nonly,0,1,1e-3\n", "1x1:gpu");
     for (uint64_t seed = 1; seed <= 1000; seed++) {
-        fates = draw(&w, STUDY_FAILURES_MODEL, seed);
+        fates = draw(&w, SHOAL_STUDY_FAILURES_MODEL, seed);
         failed += !fates[0].passes;
         free(fates);
     }

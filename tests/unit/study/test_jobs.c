@@ -1,18 +1,6 @@
 /* test_jobs.c - which jobs of a trace are studied. */
 #include "study_world.h"
 
-/* GPU time used up to a time if nobody waits, job by job. */
-static double used_until(const struct study_jobs *jobs, double at_s)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < jobs->count; i++) {
-        const struct study_job *job = &jobs->jobs[i];
-        sum += fmin(fmax(at_s - job->submit_s, 0), job->run_s) * job->gpus;
-    }
-    return sum;
-}
-
 static void every_job_that_fits_is_there_and_the_others_are_named(void **state)
 {
     (void)state;
@@ -37,9 +25,28 @@ static void every_job_that_fits_is_there_and_the_others_are_named(void **state)
         for (size_t i = 1; i < w.jobs.count; i++)
             assert_true(w.jobs.jobs[i - 1].submit_s <= w.jobs.jobs[i].submit_s);
         assert_true(w.jobs.to_s > w.jobs.from_s);
-        assert_true(w.jobs.busy_from_s >= w.jobs.from_s && w.jobs.busy_to_s <= w.jobs.to_s);
-        assert_true(fabs(used_until(&w.jobs, w.jobs.busy_from_s) / gpu_s - 0.05) < 1e-6);
-        assert_true(fabs(used_until(&w.jobs, w.jobs.busy_to_s) / gpu_s - 0.95) < 1e-6);
+        assert_true(w.jobs.use_until_s == w.jobs.jobs[w.jobs.count - 1].submit_s);
+        world_end(&w);
+    }
+}
+
+static void use_is_measured_to_the_last_end_where_submissions_take_less_than_a_hundredth(
+    void **state)
+{
+    static const struct {
+        const char *csv;
+        double until_s;
+    } cases[] = {
+        {"name,submit_s,gpus,duration_s\na,0,1,1000\nb,9,1,10\n", 1000},
+        {"name,submit_s,gpus,duration_s\na,0,1,1000\nb,11,1,10\n", 11},
+        {"name,submit_s,gpus,duration_s\na,7,1,1000\nb,7,1,10\n", 1007},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < BASE_COUNT(cases); i++) {
+        struct world w;
+        world_make(&w, cases[i].csv, "2x8:gpu");
+        assert_true(w.jobs.use_until_s == cases[i].until_s);
         world_end(&w);
     }
 }
@@ -57,7 +64,7 @@ static void nothing_left_is_said_in_words(void **state)
     assert_int_equal(sched_cluster_parse(env_alloc(env), "2x8:gpu", &c, &err), SHOAL_OK);
     assert_int_equal(sim_trace_bind(env, trace, &c, NULL, &err), SHOAL_OK);
     assert_int_equal(study_jobs_init(&jobs, env_alloc(env), trace, &c, &err), SHOAL_E_IMPOSSIBLE);
-    assert_non_null(strstr(err.message, "'huge' (64 GPUs)"));
+    assert_non_null(strstr(err.message, "'huge', asks for 64 GPUs"));
     assert_non_null(strstr(err.hint, "--cluster"));
     sim_trace_free(trace);
     sched_cluster_fini(&c);
@@ -78,6 +85,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_job_that_fits_is_there_and_the_others_are_named),
+        cmocka_unit_test(
+            use_is_measured_to_the_last_end_where_submissions_take_less_than_a_hundredth),
         cmocka_unit_test(nothing_left_is_said_in_words),
         cmocka_unit_test(sizes_are_the_four_of_the_study),
     };

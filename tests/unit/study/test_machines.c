@@ -2,7 +2,7 @@
 #include "study_world.h"
 
 #include "base/assert.h"
-#include "study/machines.h"
+#include "study/load.h"
 #include <stdio.h>
 
 /* The slow way: how many GPUs run at each of many equally spaced times. */

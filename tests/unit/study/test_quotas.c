@@ -2,7 +2,7 @@
 #include "study_world.h"
 
 #include "base/assert.h"
-#include "study/quotas.h"
+#include "study/load.h"
 
 static void shares_use_every_gpu_and_follow_the_gpu_time(void **state)
 {

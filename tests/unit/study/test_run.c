@@ -2,15 +2,14 @@
  * are hardly any. */
 #include "study_world.h"
 
-#include "study/advice.h"
 #include "study/study.h"
 
-static struct study *make(struct world *w, const struct study_opts *opts)
+static struct study *make(struct world *w, const shoal_study_opts *opts)
 {
     struct study *study = NULL;
     shoal_err err = SHOAL_ERR_INIT;
 
-    if (study_make(w->env, w->trace, &w->cluster, opts, &study, &err) != SHOAL_OK)
+    if (study_make(w->env, w->trace, &w->cluster, opts, NULL, &study, &err) != SHOAL_OK)
         fail_msg("%s", err.message);
     return study;
 }
@@ -68,9 +67,9 @@ static void every_run_adds_up(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= (uint64_t)property_count(4); seed++) {
         struct world w;
-        struct study_opts opts;
+        shoal_study_opts opts;
         world_random(&w, seed, 300, "6x8:gpu:rack=a,6x8:gpu:rack=b,8x2:gpu:rack=c");
-        study_opts_init(&opts);
+        shoal_study_opts_init(&opts);
         opts.seed = seed;
         struct study *s = make(&w, &opts);
         for (size_t r = 0; r < STUDY_RUNS; r++) {
@@ -99,12 +98,12 @@ static void every_run_adds_up(void **state)
 static void the_same_options_give_the_same_study(void **state)
 {
     struct world a, b;
-    struct study_opts opts;
+    shoal_study_opts opts;
 
     (void)state;
     world_random(&a, 5, 200, "8x8:gpu,8x2:gpu");
     world_random(&b, 5, 200, "8x8:gpu,8x2:gpu");
-    study_opts_init(&opts);
+    shoal_study_opts_init(&opts);
     struct study *s = make(&a, &opts), *t = make(&b, &opts);
     for (size_t r = 0; r < STUDY_RUNS; r++) {
         s->runs[r].tally.cpu_s = t->runs[r].tally.cpu_s = 0;
@@ -124,11 +123,11 @@ static void the_same_options_give_the_same_study(void **state)
 static void draws_are_added_to_each_other(void **state)
 {
     struct world w;
-    struct study_opts opts;
+    shoal_study_opts opts;
 
     (void)state;
     world_random(&w, 11, 300, "6x8:gpu:rack=a,6x8:gpu:rack=b,8x2:gpu:rack=c");
-    study_opts_init(&opts);
+    shoal_study_opts_init(&opts);
     opts.draws = 1;
     assert_int_equal(study_run_count(&opts), STUDY_RUNS + STUDY_ECHOES);
     struct study *one = make(&w, &opts);
@@ -166,12 +165,12 @@ static void draws_are_added_to_each_other(void **state)
 static void guidelines_that_cannot_be_simulated_say_why(void **state)
 {
     struct world w;
-    struct study_opts opts;
+    shoal_study_opts opts;
 
     (void)state;
     world_make(&w, "name,submit_s,gpus,duration_s\na,0,1,100\nb,10,1,200\n", "2x2:gpu");
-    study_opts_init(&opts);
-    opts.failures = STUDY_FAILURES_NONE;
+    shoal_study_opts_init(&opts);
+    opts.failures = SHOAL_STUDY_FAILURES_NONE;
     struct study *s = make(&w, &opts);
     assert_false(s->runs[STUDY_TRIAL].possible || s->runs[STUDY_RETRY].possible);
     assert_non_null(strstr(s->runs[STUDY_TRIAL].why_not, "more than one GPU"));
@@ -183,7 +182,7 @@ static void guidelines_that_cannot_be_simulated_say_why(void **state)
     world_end(&w);
 
     world_make(&w, "name,submit_s,gpus,duration_s\na,0,8,100\n", "1x8:gpu");
-    study_opts_init(&opts);
+    shoal_study_opts_init(&opts);
     s = make(&w, &opts);
     assert_false(s->runs[STUDY_TRIAL].possible);
     assert_non_null(strstr(s->runs[STUDY_TRIAL].why_not, "too small"));
@@ -194,10 +193,10 @@ static void guidelines_that_cannot_be_simulated_say_why(void **state)
 /* The draw for one of few jobs would be most of the result. */
 static void failures_of_few_jobs_are_left_out(void **state)
 {
-    struct study_opts opts;
+    shoal_study_opts opts;
 
     (void)state;
-    study_opts_init(&opts);
+    shoal_study_opts_init(&opts);
     for (size_t jobs = STUDY_FEW - 1; jobs <= STUDY_FEW; jobs++) {
         struct world w;
         world_random(&w, 6, jobs, "8x8:gpu,8x2:gpu");
@@ -216,12 +215,12 @@ static void failures_of_few_jobs_are_left_out(void **state)
  * waits for a share. */
 static void too_few_gpus_are_not_a_matter_of_quotas(void **state)
 {
-    struct study_opts opts;
+    shoal_study_opts opts;
     struct world w;
 
     (void)state;
     world_random(&w, 8, 300, "4x8:gpu");
-    study_opts_init(&opts);
+    shoal_study_opts_init(&opts);
     struct study *s = make(&w, &opts);
     assert_false(s->quotas.none);
     assert_true(study_waited_s(s, STUDY_BASE, SIM_WAIT_CAPACITY) >
@@ -247,10 +246,10 @@ static void small_and_odd_traces_are_studied(void **state)
     (void)state;
     for (size_t i = 0; i < BASE_COUNT(traces); i++) {
         struct world w;
-        struct study_opts opts;
+        shoal_study_opts opts;
         struct base_buf text;
         world_make(&w, traces[i], "4x8:gpu,4x2:gpu");
-        study_opts_init(&opts);
+        shoal_study_opts_init(&opts);
         struct study *s = make(&w, &opts);
         for (size_t r = 0; r < STUDY_RUNS; r++)
             if (s->runs[r].possible)
@@ -273,29 +272,27 @@ static void small_and_odd_traces_are_studied(void **state)
 
 static void mistakes_in_options_are_told(void **state)
 {
-    static const char *const unknown[] = {"no-such-knob=1"};
     struct world w;
-    struct study_opts opts;
+    shoal_study_opts opts;
     struct study *s = NULL;
     shoal_err err = SHOAL_ERR_INIT;
 
     (void)state;
     world_random(&w, 1, 20, "8x8:gpu");
-    study_opts_init(&opts);
+    shoal_study_opts_init(&opts);
     opts.trial_s = 0;
-    assert_int_equal(study_make(w.env, w.trace, &w.cluster, &opts, &s, &err), SHOAL_E_INVAL);
-    study_opts_init(&opts);
+    assert_int_equal(study_make(w.env, w.trace, &w.cluster, &opts, NULL, &s, &err), SHOAL_E_INVAL);
+    shoal_study_opts_init(&opts);
     opts.draws = 0;
-    assert_int_equal(study_make(w.env, w.trace, &w.cluster, &opts, &s, &err), SHOAL_E_INVAL);
+    assert_int_equal(study_make(w.env, w.trace, &w.cluster, &opts, NULL, &s, &err), SHOAL_E_INVAL);
     assert_non_null(strstr(err.message, "1 to 100 times"));
-    study_opts_init(&opts);
-    opts.sets = unknown;
-    opts.set_count = 1;
-    assert_int_not_equal(study_make(w.env, w.trace, &w.cluster, &opts, &s, &err), SHOAL_OK);
+    shoal_study_opts_init(&opts);
+    opts.sets = (shoal_opt_list){{"no-such-knob=1"}, 1};
+    assert_int_not_equal(study_make(w.env, w.trace, &w.cluster, &opts, NULL, &s, &err), SHOAL_OK);
     assert_non_null(strstr(err.message, "no-such-knob"));
-    study_opts_init(&opts);
+    shoal_study_opts_init(&opts);
     opts.quotas = "nobody=3";
-    assert_int_equal(study_make(w.env, w.trace, &w.cluster, &opts, &s, &err), SHOAL_E_INVAL);
+    assert_int_equal(study_make(w.env, w.trace, &w.cluster, &opts, NULL, &s, &err), SHOAL_E_INVAL);
     assert_null(s);
     world_end(&w);
 }
@@ -305,13 +302,13 @@ static shoal_status make_small(const struct base_alloc *alloc, void *ctx)
     struct world *w = ctx;
     const struct base_alloc *own = w->env->alloc;
     struct sched_cluster cluster = w->cluster;
-    struct study_opts opts;
+    shoal_study_opts opts;
     struct study *s = NULL;
 
-    study_opts_init(&opts);
+    shoal_study_opts_init(&opts);
     w->env->alloc = alloc;
     cluster.alloc = alloc; /* what is split off it is counted, too */
-    shoal_status st = study_make(w->env, w->trace, &cluster, &opts, &s, NULL);
+    shoal_status st = study_make(w->env, w->trace, &cluster, &opts, NULL, &s, NULL);
     study_free(s);
     w->env->alloc = own;
     return st;

@@ -10,7 +10,7 @@ static struct study_fate *draw(const struct world *w, uint64_t seed)
     struct study_fate *fates = calloc(w->jobs.count + 1, sizeof *fates);
 
     assert_non_null(fates);
-    study_failures_draw(&w->jobs, STUDY_FAILURES_MODEL, seed, fates);
+    study_failures_draw(&w->jobs, SHOAL_STUDY_FAILURES_MODEL, seed, fates);
     return fates;
 }
 

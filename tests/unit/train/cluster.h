@@ -17,7 +17,7 @@
 #include "train/box_parts.h"
 #include "train/master.h"
 #include "train/protocol.h"
-#include "train/worker.h"
+#include "train/joiner.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,15 +35,17 @@ struct cluster_count {
     uint64_t crashes_holding; /* a shard was held */
     uint64_t again;           /* tasks that found something locked */
     uint64_t retries;         /* the same of the driver */
-    uint64_t cuts, long_cuts, slows, drains, leaves, deaf, babblers, scales, locks;
+    uint64_t cuts, long_cuts, slows, drains, leaves, deaf, babblers, scales, locks, stalled,
+        rejoins;
 };
 
 struct cluster;
+struct cluster_process;
 
 struct cluster_process {
     struct cluster *cluster;
     struct env_loop *loop;
-    struct train_worker *worker;
+    struct train_joiner *worker;
     struct wire_peer *babbler; /* instead of a worker */
     struct env_timer babble;
     uint32_t babble_left;
@@ -73,6 +75,9 @@ struct cluster {
     uint32_t idle_fn;     /* tasks of this fn take no time; 0: all do */
     uint32_t slow_worker; /* the process with this number (from 1) takes `slow_factor` as long */
     double slow_factor;
+    /* Instead of all these, when set: what a task takes, in seconds. */
+    double (*task_s)(struct cluster *c, const struct cluster_process *p,
+                     const struct train_task_spec *spec);
     uint32_t away;      /* machines from which workers join, again and again */
     double away_mean_s; /* until one comes, or comes back */
     double cut_mean_s;  /* one machine is cut from the driver's */
@@ -84,6 +89,8 @@ struct cluster {
         lock_mean_s; /* somebody has a shard locked for some milliseconds, as a slow process does */
     struct env_sim_net net;
     size_t queue_max, segment_size;
+    uint64_t stall_ms; /* see train_master_opts */
+    uint64_t retry_ms; /* of workers elsewhere, see joiner.h */
     bool log;
 
     /* What is. */
@@ -103,6 +110,7 @@ struct cluster {
     struct cluster_process *process[256]; /* alive */
     uint32_t process_count, process_id;
     struct wire_key key;
+    shoal_err last_err; /* of the worker that ended last */
     struct cluster_count count;
 };
 
@@ -165,6 +173,8 @@ static uint64_t cluster_task_ns(void *ctx, const struct train_task_spec *spec)
         task_s *= c->slow_factor;
     if (c->idle_fn != 0 && spec->fn == c->idle_fn)
         task_s = 0;
+    if (c->task_s != NULL)
+        task_s = c->task_s(c, p, spec);
     return (uint64_t)(1e9 * task_s);
 }
 
@@ -211,6 +221,7 @@ static void cluster_worker_ended(void *ctx, shoal_status status, const shoal_err
 {
     struct cluster_process *p = ctx;
 
+    p->cluster->last_err = *err;
     cluster_log(p->cluster, "worker %u ends: %s", p->id,
                 status == SHOAL_OK ? "well" : err->message);
     env_sim_kill(p->loop); /* as exit does */
@@ -312,6 +323,14 @@ static void cluster_start_babbler(struct cluster_process *p)
 
 /* ---- processes ---- */
 
+static void cluster_worker_cut(void *ctx, const shoal_err *why)
+{
+    struct cluster_process *p = ctx;
+
+    p->cluster->count.rejoins++;
+    cluster_log(p->cluster, "worker %u tries again: %s", p->id, why->message);
+}
+
 /* [program] worker --slot N --threads T ADDRESS; babblers have 0 threads. */
 static void cluster_start_worker(struct cluster_process *p, const char *host, int64_t segment,
                                  uint32_t threads)
@@ -337,7 +356,10 @@ static void cluster_start_worker(struct cluster_process *p, const char *host, in
         cluster_log(p->cluster, "worker %u is deaf", p->id);
         return;
     }
-    if (train_worker_new(p->loop, &opts, &p->worker, NULL) != SHOAL_OK)
+    struct train_joiner_opts joiner = {.worker = opts,
+                                       .retry_ms = p->slot == 0 ? p->cluster->retry_ms : 0,
+                                       .cut = cluster_worker_cut};
+    if (train_joiner_new(p->loop, &joiner, &p->worker, NULL) != SHOAL_OK)
         abort();
 }
 
@@ -351,6 +373,7 @@ static void *cluster_start(void *ctx, shoal_env *env, const char *host,
     if (p == NULL || env_loop_new(env, host, &p->loop, NULL) != SHOAL_OK ||
         wire_key_parse(spawn->input, spawn->input_size, &p->key, NULL) != SHOAL_OK)
         abort();
+    p->key.joins = spawn->argv[0] != NULL && strcmp(spawn->argv[0], "joiner") == 0;
     p->cluster = c;
     p->id = ++c->process_id;
     *out_loop = p->loop;
@@ -379,7 +402,7 @@ static void cluster_killed(void *process)
     cluster_log(c, "worker %u is gone", p->id);
     env_timer_stop(&p->babble);
     wire_peer_close(p->babbler);
-    train_worker_free(p->worker);
+    train_joiner_free(p->worker);
     free(p);
 }
 
@@ -393,14 +416,18 @@ static void cluster_send_one(struct cluster *c, uint32_t which, const char *thre
 {
     struct cluster_far *far = &c->far[which];
     char key[2 * WIRE_KEY_SIZE + 1];
+    bool joins = which != CLUSTER_BABBLER || c->count.babblers % 2 == 0;
+    struct wire_key given = c->key;
     const char *argv[] = {
-        "shoal", "worker", "--slot", "0", "--threads", threads, train_master_address(c->master),
-        NULL};
+        joins ? "joiner" : "shoal",      "worker", "--slot", "0", "--threads", threads,
+        train_master_address(c->master), NULL};
     struct env_spawn spawn = {argv, -1, key, sizeof key - 1};
 
     if (far->child != NULL && !far->gone)
         return;
-    wire_key_format(&c->key, key);
+    if (joins && !wire_key_joining(&c->key, &given))
+        abort();
+    wire_key_format(&given, key);
     env_child_free(far->child);
     far->child = NULL;
     far->gone = false;
@@ -537,7 +564,7 @@ static void cluster_drain(void *ctx)
         if (p->worker != NULL && env_sim_alive(p->loop)) {
             cluster_log(c, "worker %u wants to leave", p->id);
             c->count.leaves++;
-            train_worker_leave(p->worker);
+            train_joiner_leave(p->worker);
         }
     } else if (train_master_drain(c->master, (uint32_t)base_rand_below(&c->rand, 8), &err) ==
                SHOAL_OK) {
@@ -594,6 +621,7 @@ static void cluster_run(struct cluster *c, const shoal_app *app, const char *set
                                      .wire = &wire,
                                      .segment_size =
                                          c->segment_size > 0 ? c->segment_size : (size_t)64 << 20,
+                                     .stall_ms = c->stall_ms,
                                      .balance_ms = 20 + base_rand_below(&c->rand, 100),
                                      .ended = cluster_ended,
                                      .ctx = c};
@@ -631,6 +659,7 @@ static void cluster_run(struct cluster *c, const shoal_app *app, const char *set
     c->count.lost = s.workers_lost;
     c->count.checked = s.checked;
     c->count.retries = s.retries;
+    c->count.stalled = s.workers_stalled;
 }
 
 static void cluster_add(struct cluster_count *sum, const struct cluster_count *one)

@@ -44,10 +44,9 @@ struct witness_state {
     uint64_t seen[EXECUTORS];
 };
 
-#define WITNESS_OPT(word, kind, value, text)                            \
-    {                                                                   \
-        .name = #word, .type = kind, .fallback = value, .help = (text), \
-        .offset = offsetof(struct witness_options, word)                \
+#define WITNESS_OPT(word, kind, value, text)                                                \
+    {                                                                                       \
+        offsetof(struct witness_options, word), kind, #word, 0, NULL, value, .help = (text) \
     }
 static const shoal_opt WITNESS_OPTS[] = {
     WITNESS_OPT(clocks, SHOAL_OPT_U64, "10", "how many"),
@@ -60,7 +59,8 @@ static const shoal_opt WITNESS_OPTS[] = {
     WITNESS_OPT(dense, SHOAL_OPT_FLAG, NULL, "add whole tables"),
     WITNESS_OPT(factors, SHOAL_OPT_FLAG, NULL, "add factors"),
     WITNESS_OPT(fresh, SHOAL_OPT_FLAG, NULL, "the driver reads"),
-    WITNESS_OPT(blind, SHOAL_OPT_FLAG, NULL, "half of the tasks do not")};
+    WITNESS_OPT(blind, SHOAL_OPT_FLAG, NULL, "half of the tasks do not"),
+};
 
 static bool witness_blind(const struct witness_options *o, uint32_t executor)
 {

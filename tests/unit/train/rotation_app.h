@@ -36,15 +36,12 @@ struct rotation_state {
     uint64_t tasks, mix;
 };
 
-static const shoal_opt ROTATION_OPTS[] = {{.name = "clocks",
-                                           .type = SHOAL_OPT_U64,
-                                           .fallback = "10",
-                                           .help = "how many",
-                                           .offset = offsetof(struct rotation_options, clocks)},
-                                          {.name = "clash",
-                                           .type = SHOAL_OPT_FLAG,
-                                           .help = "all want one block",
-                                           .offset = offsetof(struct rotation_options, clash)}};
+#define AT(member) offsetof(struct rotation_options, member)
+static const shoal_opt ROTATION_OPTS[] = {
+    {AT(clocks), SHOAL_OPT_U64, "clocks", 0, NULL, "10", .help = "how many"},
+    {AT(clash), SHOAL_OPT_FLAG, "clash", .help = "all want one block"},
+};
+#undef AT
 
 static unsigned char rotation_byte(uint32_t executor, size_t at)
 {

@@ -155,6 +155,8 @@ static void sim_show(const struct cluster_count *n)
     SIM_SHOW(babblers);
     SIM_SHOW(scales);
     SIM_SHOW(locks);
+    SIM_SHOW(stalled);
+    SIM_SHOW(rejoins);
     print_message("\n");
 #undef SIM_SHOW
 }

@@ -1,5 +1,5 @@
 /* Tests of src/train/box.c, fold*.c and task.c with real processes and SIGKILL at any instruction.
- * ctest: fast timeout=120 */
+ * ctest: fast disturb timeout=300 */
 #include "property.h"
 #include "torture.h"
 
@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,8 +107,10 @@ static void child_start(struct job *job, uint32_t index)
 {
     job->child[index] = fork();
     assert_true(job->child[index] >= 0);
-    if (job->child[index] == 0)
+    if (job->child[index] == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
         child_run(job, index);
+    }
 }
 
 static void job_begin(struct job *job)
@@ -170,6 +173,23 @@ static void check_sums(struct job *job)
     free(held);
 }
 
+static uint64_t committed_by(const struct job *job, uint32_t child)
+{
+    uint64_t sum = 0;
+    for (uint32_t e = child; e < EXECUTORS; e += CHILDREN)
+        sum += train_box_committed(job->box, e);
+    return sum;
+}
+
+/* So that it is killed at work, however slow the machine is. */
+static void wait_for_tasks(const struct job *job, uint32_t child, uint64_t count)
+{
+    uint64_t until = committed_by(job, child) + count;
+
+    while (committed_by(job, child) < until)
+        usleep(20);
+}
+
 static void sums_are_exact_when_processes_are_killed_at_any_moment(void **state)
 {
     struct job job = {0};
@@ -183,7 +203,7 @@ static void sums_are_exact_when_processes_are_killed_at_any_moment(void **state)
     for (int kills = 0; kills < property_count(KILLS); kills++) {
         uint32_t victim = (uint32_t)base_rand_below(&r, CHILDREN);
         int status;
-        usleep((useconds_t)base_rand_below(&r, 8000));
+        wait_for_tasks(&job, victim, base_rand_below(&r, 20));
         assert_int_equal(kill(job.child[victim], SIGKILL), 0);
         assert_true(waitpid(job.child[victim], &status, 0) == job.child[victim]);
         assert_true(WIFSIGNALED(status));

@@ -17,15 +17,15 @@ struct outer_driver {
     uint64_t ended;
 };
 
-#define OUTER_OPT(word, kind, value, text)                              \
-    {                                                                   \
-        .name = #word, .type = kind, .fallback = value, .help = (text), \
-        .offset = offsetof(struct outer_options, word)                  \
+#define OUTER_OPT(word, kind, value, text)                                                \
+    {                                                                                     \
+        offsetof(struct outer_options, word), kind, #word, 0, NULL, value, .help = (text) \
     }
 static const shoal_opt OUTER_OPTS[] = {
     OUTER_OPT(ahead, SHOAL_OPT_U64, "1", "clocks dispatched at once"),
     OUTER_OPT(blind, SHOAL_OPT_FLAG, NULL, "some do not read"),
-    OUTER_OPT(looks, SHOAL_OPT_FLAG, NULL, "some tasks only look")};
+    OUTER_OPT(looks, SHOAL_OPT_FLAG, NULL, "some tasks only look"),
+};
 
 static shoal_status outer_plan(shoal_driver *driver, shoal_err *err)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "train/history.h"
+#include "train/trail.h"
 
 static void a_short_history_is_kept_whole(void **state)
 {

@@ -3,10 +3,14 @@
 #include "base/err.h"
 #include "counting_app.h"
 #include "property.h"
+#include "secrets.h"
 #include "torture.h"
 #include "train/job.h"
+#include "train/listing.h"
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const shoal_app *find_app(void *ctx, const char *name)
@@ -163,6 +167,67 @@ static void workers_come_and_go_while_it_runs(void **state)
                   (double)r.stats.max_pause_ns / 1e6);
 }
 
+/* The key of the listing, while there is one. */
+struct onlooker {
+    shoal_env *env;
+    const char *listing;
+    struct train_listing found;
+    mode_t mode;
+};
+
+static bool look(void *ctx, const struct train_master *master)
+{
+    struct onlooker *o = ctx;
+    struct stat info;
+
+    (void)master;
+    if (train_listing_load(o->env, o->listing, &o->found, NULL) != SHOAL_OK ||
+        stat(o->listing, &info) != 0)
+        abort();
+    o->mode = info.st_mode & 0777;
+    return true;
+}
+
+static void a_job_gives_no_memory_back_with_its_key_in_it(void **state)
+{
+    struct train_job_opts opts = TRAIN_JOB_OPTS_INIT;
+    struct train_job_result result = {0};
+    char folder[] = "/tmp/shoal-test-XXXXXX", listing[64], key[2 * WIRE_KEY_SIZE + 1];
+    struct onlooker o = {.listing = listing};
+    struct secrets s;
+    shoal_env *env;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(listing, sizeof listing, "%s/x.job", folder);
+    assert_int_equal(close(open(listing, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)), 0);
+    assert_int_equal(chmod(listing, 0666), 0); /* as somebody else may have left it */
+    assert_int_equal(shoal_env_real_new(&o.env, NULL), SHOAL_OK);
+    assert_int_equal(shoal_env_real_new(&env, NULL), SHOAL_OK);
+    secrets_init(&s);
+    env->alloc = &s.alloc;
+    opts.app = &WITNESS;
+    opts.path = "";
+    opts.settings = "clocks=20";
+    opts.name = "x";
+    opts.listing = listing;
+    opts.memory_max = (size_t)1 << 30;
+    opts.tick = look;
+    opts.tick_ms = 2;
+    opts.ctx = &o;
+    shoal_status st = train_job_run(env, &opts, &result, NULL);
+    shoal_env_free(env);
+    shoal_env_free(o.env);
+    assert_int_equal(unlink(listing), 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(st, SHOAL_OK);
+    assert_int_equal(o.mode, 0600);
+    wire_key_format(&o.found.key, key);
+    assert_int_equal(secrets_find(&s, o.found.key.bytes, WIRE_KEY_SIZE), 0);
+    assert_int_equal(secrets_find(&s, key, 2 * WIRE_KEY_SIZE), 0);
+    secrets_fini(&s);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +235,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(threads_of_one_process_keep_the_rules),
         cmocka_unit_test(killed_workers_cost_at_most_the_tasks_they_had_begun),
         cmocka_unit_test(workers_come_and_go_while_it_runs),
+        cmocka_unit_test(a_job_gives_no_memory_back_with_its_key_in_it),
     };
 
     if (argc == 7 && strcmp(argv[1], "worker") == 0)

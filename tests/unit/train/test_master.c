@@ -3,66 +3,8 @@
  * comes, goes, is slow or is lost on the way. See sim_cases.h for how to run one seed again. */
 #include "sim_cases.h"
 
-#include "counting_app.h"
+#include "counted.h"
 #include <math.h>
-
-/* Delays of all sizes, so that what happens at one time happens in either order. */
-static double some_delay(uint64_t seed)
-{
-    static const double MEANS[] = {0, 1e-7, 1e-5, 1e-4, 1e-3};
-
-    return MEANS[seed % 5];
-}
-
-static struct env_sim_net bad_net(uint64_t seed, double fault)
-{
-    struct env_sim_net net = {some_delay(seed), fault, fault, fault / 2};
-
-    if (seed % 7 == 0)
-        net.duplicate = net.reorder = net.drop = 0;
-    return net;
-}
-
-/* The application must know the staleness to check it. */
-static void run(struct cluster *c, uint64_t clocks, const char *more)
-{
-    char settings[200];
-
-    snprintf(settings, sizeof settings, "clocks=%llu\nstaleness=%u\n%s", (unsigned long long)clocks,
-             c->staleness, more);
-    cluster_run(c, &WITNESS, settings, 100000);
-}
-
-static const char *ended_well(const struct cluster *c)
-{
-    if (sim_unwell(c) != NULL)
-        return sim_unwell(c);
-    return train_master_stats(c->master).violations > 0 ? "a violation" : NULL;
-}
-
-/* Every task of every executor took effect once. */
-static const char *all_counted(struct cluster *c, uint64_t clocks, uint64_t tasks)
-{
-    const struct witness_driver *d = shoal_driver_state(train_master_driver(c->master));
-    struct train_box *box = train_master_box(c->master);
-    const char *wrong = ended_well(c);
-    double total = 0;
-
-    if (wrong != NULL)
-        return wrong;
-    for (uint32_t e = 0; e < EXECUTORS; e++)
-        if ((uint64_t)train_box_rows(box, 0)[e] != clocks * tasks)
-            return sim_wrong("executor %u counted %g times", e, (double)train_box_rows(box, 0)[e]);
-    for (uint32_t i = 0; i < ROWS * WIDTH; i++)
-        total += (double)train_box_rows(box, 1)[i];
-    for (uint32_t i = 0; i < WIDE_ROWS * WIDE_WIDTH; i++)
-        total += (double)train_box_rows(box, 2)[i];
-    if (total != (double)d->sum)
-        return sim_wrong("%g in the tables, %llu told", total, (unsigned long long)d->sum);
-    if (train_master_stats(c->master).tasks != EXECUTORS * clocks * tasks)
-        return "not as many tasks as there were";
-    return NULL;
-}
 
 /* ---- nothing goes wrong ---- */
 
@@ -392,7 +334,39 @@ static const char *twice(struct cluster *c, uint64_t seed)
     return hash[0] == hash[1] ? NULL : "two runs of one seed differ";
 }
 
+/* Somebody has a shard locked who does not come back for a minute, or never. */
+static const char *stays_locked(struct cluster *c, uint64_t seed)
+{
+    bool for_good = seed % 2 == 0;
+
+    c->workers = 1 + (uint32_t)(seed % 3);
+    c->staleness = 1;
+    c->task_mean_s = 0.1;
+    c->net.delay_mean_s = some_delay(seed);
+    cluster_begin(c, seed);
+    cluster_run(c, &WITNESS, "clocks=20\nstaleness=1", 0.5);
+    struct box_shard *shard = train_master_box(c->master)->shards[4].shard;
+    while (shard->lock != 0 && !c->over)
+        env_sim_run(c->env, env_now_ns(c->env) + 1000, cluster_over, c);
+    shard->lock = CLUSTER_LOCKER + 1;
+    env_sim_run(c->env, env_now_ns(c->env) + UINT64_C(60000000000), cluster_over, c);
+    if (c->over)
+        return "it did not wait";
+    if (!for_good)
+        box_unlock(shard);
+    env_sim_run(c->env, env_now_ns(c->env) + UINT64_C(4000000000000), cluster_over, c);
+    if (!for_good)
+        return all_counted(c, 20, 1);
+    char words[100];
+    snprintf(words, sizeof words,
+             "waited for shard 1 of table 'sums' for more than 3600 s; worker %d", CLUSTER_LOCKER);
+    return !c->over                                ? "it waits for ever"
+           : strstr(c->err.message, words) == NULL ? sim_wrong("%s", c->err.message)
+                                                   : NULL;
+}
+
 static const struct sim_case CASES[] = {
+    {"a_shard_that_stays_locked_is_waited_for_an_hour_and_named", 6, stays_locked, NULL},
     {"a_quiet_job_counts_every_task_once", 40, quiet, NULL},
     {"scaling_moves_executors_and_redoes_nothing", 50, scaled, moved},
     {"workers_that_leave_take_nothing_along", 60, drained, left},

@@ -4,96 +4,8 @@
 #include "sim_cases.h"
 
 #include "counting_app.h"
+#include "fake_worker.h"
 #include "train/worker_parts.h"
-
-/* ---- a fake worker ---- */
-
-enum { HEARD_MAX = 256 };
-
-struct word {
-    uint16_t kind;
-    size_t size;
-    uint32_t bytes[60]; /* the first ones */
-};
-
-/* Joins from another machine and does what the test says. */
-struct fake {
-    struct cluster *cluster;
-    struct env_loop *loop;
-    struct wire_peer *peer;
-    struct word heard[HEARD_MAX];
-    uint32_t heard_count;
-    bool closed;
-};
-
-static void fake_ready(void *ctx, struct wire_peer *peer)
-{
-    struct train_join join = {.threads = 1, .host = "fake"};
-
-    (void)ctx;
-    (void)!wire_peer_send(peer, TRAIN_JOIN, &join, sizeof join);
-}
-
-static void fake_heard(void *ctx, struct wire_peer *peer, uint16_t kind, const void *bytes,
-                       size_t size)
-{
-    struct fake *f = ctx;
-    struct word *word = &f->heard[f->heard_count % HEARD_MAX];
-
-    (void)peer;
-    f->heard_count++;
-    *word = (struct word){.kind = kind, .size = size};
-    memcpy(word->bytes, bytes, size < sizeof word->bytes ? size : sizeof word->bytes);
-}
-
-static void fake_closed(void *ctx, struct wire_peer *peer, const shoal_err *why)
-{
-    struct fake *f = ctx;
-
-    (void)peer;
-    (void)why;
-    f->peer = NULL;
-    f->closed = true;
-}
-
-static const struct wire_peer_ops FAKE_OPS = {fake_ready, fake_heard, fake_closed};
-
-static void fake_join(struct fake *f, struct cluster *c)
-{
-    memset(f, 0, sizeof *f);
-    f->cluster = c;
-    if (env_loop_new(c->env, "fake", &f->loop, NULL) != SHOAL_OK ||
-        wire_peer_connect(f->loop, train_master_address(c->master), &c->key, NULL, &FAKE_OPS, f,
-                          &f->peer, NULL) != SHOAL_OK)
-        abort();
-}
-
-static void fake_free(struct fake *f)
-{
-    wire_peer_close(f->peer);
-    env_loop_free(f->loop);
-}
-
-static void fake_say(struct fake *f, uint16_t kind, const void *bytes, size_t size)
-{
-    if (f->peer != NULL && wire_peer_send(f->peer, kind, bytes, size) != SHOAL_OK)
-        abort();
-}
-
-static void go_on(struct cluster *c, double seconds)
-{
-    env_sim_run(c->env, env_now_ns(c->env) + (uint64_t)(1e9 * seconds), cluster_over, c);
-}
-
-/* The last word of a kind about an executor (UINT32_MAX: any); NULL: none. */
-static const struct word *fake_find(const struct fake *f, uint16_t kind, uint32_t executor)
-{
-    for (uint32_t i = f->heard_count < HEARD_MAX ? f->heard_count : HEARD_MAX; i-- > 0;)
-        if (f->heard[i].kind == kind &&
-            (executor == UINT32_MAX || f->heard[i].bytes[0] == executor))
-            return &f->heard[i];
-    return NULL;
-}
 
 /* A job without workers but the fake one, which has got all executors and their first tasks. */
 static void fake_begin(struct cluster *c, struct fake *f, uint64_t seed)
@@ -128,11 +40,6 @@ static void fake_end(struct cluster *c, struct fake *f)
         assert_true(d->heard[e] == 6);
     fake_free(f);
     cluster_free(c);
-}
-
-static uint32_t epoch_of(const struct fake *f, uint32_t executor)
-{
-    return fake_find(f, TRAIN_ADOPT, executor)->bytes[1];
 }
 
 static uint32_t executors_of_crew(const struct cluster *c)
@@ -209,6 +116,26 @@ static void a_commit_that_makes_no_sense_costs_the_worker(void **state)
     assert_true(f.closed);
     assert_int_equal(train_box_committed(train_master_box(c.master), 2), 0);
     fake_end(&c, &f);
+}
+
+/* What a commit says of its size is looked at first, also of one that would not be heard. */
+static void a_commit_longer_than_its_message_costs_the_worker(void **state)
+{
+    (void)state;
+    for (uint32_t missing = 1; missing <= 9; missing += 4) {
+        struct cluster c = {0};
+        struct fake f;
+        unsigned char bytes[sizeof(struct train_ended) + 104] = {0};
+
+        fake_begin(&c, &f, 3);
+        struct train_ended ended = {.executor = 2, .number = 1, .size = 104 + missing};
+        ended.epoch = epoch_of(&f, 2) - 1;
+        memcpy(bytes, &ended, sizeof ended);
+        fake_say(&f, TRAIN_COMMIT, bytes, sizeof bytes);
+        go_on(&c, 1);
+        assert_true(f.closed);
+        fake_end(&c, &f);
+    }
 }
 
 static void a_commit_of_another_s_executor_is_not_heard(void **state)
@@ -791,6 +718,7 @@ int main(void)
         cmocka_unit_test(word_of_an_old_epoch_is_not_heard),
         cmocka_unit_test(what_was_not_asked_for_is_not_released),
         cmocka_unit_test(a_commit_that_makes_no_sense_costs_the_worker),
+        cmocka_unit_test(a_commit_longer_than_its_message_costs_the_worker),
         cmocka_unit_test(a_commit_of_another_s_executor_is_not_heard),
         cmocka_unit_test(an_error_about_an_executor_that_is_elsewhere_costs_the_worker),
         cmocka_unit_test(a_task_elsewhere_comes_after_its_rows_and_alone),

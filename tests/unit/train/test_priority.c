@@ -1,4 +1,4 @@
-/* ctest: timeout=120 */
+/* ctest: timeout=300 */
 /* A prioritised schedule needs no API of its own: the driver hears how much each task moved and
  * dispatches those next whose neighbours moved most, never two neighbours at once. By rule 2 a task
  * sees all of those that moved before it.
@@ -169,8 +169,8 @@ static shoal_status save(shoal_driver *driver, shoal_model *model, shoal_err *er
 }
 
 static const shoal_opt OPTS[] = {
-    {"priority", SHOAL_OPT_FLAG, "false", "largest first", 0, 0, NULL,
-     offsetof(struct options, priority)},
+    {offsetof(struct options, priority), SHOAL_OPT_FLAG, "priority", 0, NULL, "false",
+     .help = "largest first"},
 };
 static const shoal_app APP = {.struct_size = sizeof APP,
                               .name = "relax",

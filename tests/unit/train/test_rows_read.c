@@ -15,8 +15,8 @@ struct driver {
 };
 
 static const shoal_opt OPTS[] = {
-    {"writes", SHOAL_OPT_U64, "0", "rows are asked for as if to change them", 0, 1, NULL,
-     offsetof(struct options, writes)},
+    {offsetof(struct options, writes), SHOAL_OPT_U64, "writes", 0, NULL, "0",
+     "rows are asked for as if to change them", .max = 1},
 };
 
 static shoal_status plan(shoal_driver *driver, shoal_err *err)

@@ -35,15 +35,12 @@ struct tiles_driver {
     uint64_t turn[TILERS]; /* of a clash: the next */
 };
 
-static const shoal_opt TILES_OPTS[] = {{.name = "clocks",
-                                        .type = SHOAL_OPT_U64,
-                                        .fallback = "10",
-                                        .help = "how many",
-                                        .offset = offsetof(struct tiles_options, clocks)},
-                                       {.name = "clash",
-                                        .type = SHOAL_OPT_FLAG,
-                                        .help = "rows and columns at once",
-                                        .offset = offsetof(struct tiles_options, clash)}};
+#define AT(member) offsetof(struct tiles_options, member)
+static const shoal_opt TILES_OPTS[] = {
+    {AT(clocks), SHOAL_OPT_U64, "clocks", 0, NULL, "10", .help = "how many"},
+    {AT(clash), SHOAL_OPT_FLAG, "clash", .help = "rows and columns at once"},
+};
+#undef AT
 
 static void tiles_first(uint64_t *first)
 {

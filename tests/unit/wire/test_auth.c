@@ -13,7 +13,7 @@
 
 static struct wire_key key_of(unsigned char first)
 {
-    struct wire_key key;
+    struct wire_key key = {.joins = false};
     for (size_t i = 0; i < WIRE_KEY_SIZE; i++)
         key.bytes[i] = (unsigned char)(first + i);
     return key;
@@ -197,14 +197,18 @@ static void a_record_parses_to_what_was_formatted(void **state)
     (void)state;
 
     for (int kind = WIRE_HELLO; kind <= WIRE_PROOF; kind++) {
-        struct wire_hello hello = {.kind = (enum wire_hello_kind)kind, .role = ROLES[kind]}, back;
+        struct wire_hello hello = {.kind = (enum wire_hello_kind)kind,
+                                   .role = ROLES[kind],
+                                   .joins = kind == WIRE_HELLO},
+                          back;
         unsigned char bytes[WIRE_HELLO_SIZE];
         fill(hello.nonce, sizeof hello.nonce, 5);
         if (kind != WIRE_HELLO)
             fill(hello.proof, sizeof hello.proof, 6);
         wire_hello_format(&hello, bytes);
         assert_true(wire_hello_parse(bytes, &back));
-        assert_true(back.kind == hello.kind && back.role == hello.role);
+        assert_true(back.kind == hello.kind && back.role == hello.role &&
+                    back.joins == hello.joins);
         assert_memory_equal(back.nonce, hello.nonce, sizeof hello.nonce);
         assert_memory_equal(back.proof, hello.proof, sizeof hello.proof);
     }
@@ -219,7 +223,7 @@ static void a_record_with_any_wrong_byte_in_its_head_is_refused(void **state)
     for (size_t at = 0; at < 16; at++)
         for (int value = 0; value < 256; value++) {
             wire_hello_format(&hello, bytes);
-            if (bytes[at] == value || (at == 8 && value == WIRE_PROOF))
+            if (bytes[at] == value || (at == 8 && value == WIRE_PROOF) || (at == 10 && value == 1))
                 continue;
             bytes[at] = (unsigned char)value;
             assert_false(wire_hello_parse(bytes, &back));
@@ -227,6 +231,9 @@ static void a_record_with_any_wrong_byte_in_its_head_is_refused(void **state)
     wire_hello_format(&hello, bytes);
     bytes[WIRE_HELLO_SIZE - 1] = 1; /* a hello proves nothing yet */
     assert_false(wire_hello_parse(bytes, &back));
+    hello = (struct wire_hello){.kind = WIRE_PROOF, .role = WIRE_CLIENT, .joins = true};
+    wire_hello_format(&hello, bytes);
+    assert_false(wire_hello_parse(bytes, &back)); /* that is said once */
 }
 
 /* --- proofs --- */
@@ -278,6 +285,26 @@ static void a_proof_is_the_hmac_that_others_compute(void **state)
     assert_true(seed == UINT64_C(0x15dbcff87491f31e));
 }
 
+/* The same of its own label, for a client and nonces of 0. */
+static void the_key_to_join_is_derived_as_others_would(void **state)
+{
+    static const char JOINING[] =
+        "b2f6e4a9c4227a710be97b9b6fd5e40afcb29cca66bfcd0c4c7ec2b85a13ff76";
+    struct wire_key key = key_of(1), joining, again;
+    char text[2 * WIRE_KEY_SIZE + 1];
+    (void)state;
+
+    assert_true(wire_key_joining(&key, &joining) && joining.joins && !key.joins);
+    wire_key_format(&joining, text);
+    assert_string_equal(text, JOINING);
+    assert_true(wire_key_joining(&key, &key)); /* in place */
+    assert_memory_equal(key.bytes, joining.bytes, sizeof key.bytes);
+    assert_true(wire_key_joining(&key, &again));
+    assert_memory_not_equal(again.bytes, joining.bytes, sizeof key.bytes);
+    assert_int_equal(wire_key_parse(text, strlen(text), &again, NULL), SHOAL_OK);
+    assert_false(again.joins); /* text does not tell */
+}
+
 static void the_two_directions_have_different_seeds(void **state)
 {
     struct wire_key key = key_of(1);
@@ -305,6 +332,7 @@ int main(void)
         cmocka_unit_test(a_record_with_any_wrong_byte_in_its_head_is_refused),
         cmocka_unit_test(a_proof_holds_for_its_key_role_and_nonces_only),
         cmocka_unit_test(a_proof_is_the_hmac_that_others_compute),
+        cmocka_unit_test(the_key_to_join_is_derived_as_others_would),
         cmocka_unit_test(the_two_directions_have_different_seeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,9 @@
 #include "base/rand.h"
 #include "wire/bytes.h"
 #include "wire/frame.h"
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -305,6 +308,39 @@ static void reading_survives_every_failed_allocation(void **state)
     torture_run(read_in_pieces, frame);
 }
 
+#if defined(__x86_64__)
+/* What the processor says is in use of the upper halves of registers: bits 2 and 6. */
+static bool reads_use(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_OSXSAVE) != 0 &&
+           __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & 1u << 2) != 0;
+}
+
+static uint32_t upper_halves(void)
+{
+    uint32_t low, high;
+
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+    return low & (1u << 2 | 1u << 6);
+}
+
+/* Plain code of the thread would wait for them at every instruction. */
+static void sums_leave_no_wide_register_in_use(void **state)
+{
+    static unsigned char at[1 << 16];
+
+    (void)state;
+    if (!reads_use())
+        skip();
+    for (size_t size = 16; size < sizeof at / 2; size *= 2) {
+        put_frame(at, 1, 20, 3, size);
+        assert_int_equal(upper_halves(), 0);
+    }
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +355,9 @@ int main(void)
         cmocka_unit_test(messages_that_do_not_fit_their_frame_are_refused),
         cmocka_unit_test(the_padding_of_a_message_is_zero),
         cmocka_unit_test(reading_survives_every_failed_allocation),
+#if defined(__x86_64__)
+        cmocka_unit_test(sums_leave_no_wide_register_in_use),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,7 +186,7 @@ static void both_ways_at_once_everything_arrives_and_nothing_is_sent_again(void 
 static void a_wrong_key_is_named_on_both_sides(void **state)
 {
     struct world world = {.env = NULL};
-    const struct wire_key key = {{1}};
+    const struct wire_key key = {.bytes = {1}};
 
     start(&world, *state, &key);
     assert_int_equal(env_loop_run(world.loop, NULL), SHOAL_OK);

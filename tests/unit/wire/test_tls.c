@@ -118,7 +118,7 @@ static void a_wrong_key_is_named_on_both_sides(void **state)
 {
     struct world *world = world_of_tls(1, NULL);
     const struct env_sim_net net = {.delay_mean_s = 1e-3};
-    const struct wire_key key = {{1}};
+    const struct wire_key key = {.bytes = {1}};
     (void)state;
 
     env_sim_set_net(world->env, &net);
@@ -327,6 +327,102 @@ static void a_server_with_a_certificate_and_no_key_is_not_trusted(void **state)
     world_free(world);
 }
 
+/* --- who has learnt the key, and would read what was said before --- */
+
+static unsigned char learnt[WIRE_SECRET_SIZE];
+
+static SSL_SESSION *learnt_session(SSL *ssl)
+{
+    static const unsigned char SUITE[] = {0x13, 0x01};
+    SSL_SESSION *session = SSL_SESSION_new();
+    shoal_assert(session != NULL &&
+                 SSL_SESSION_set1_master_key(session, learnt, sizeof learnt) == 1 &&
+                 SSL_SESSION_set_cipher(session, SSL_CIPHER_find(ssl, SUITE)) == 1 &&
+                 SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1);
+    return session;
+}
+
+static int learnt_use(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *id_size,
+                      SSL_SESSION **out_session)
+{
+    (void)md;
+    *id = (const unsigned char *)"shoal wire";
+    *id_size = strlen("shoal wire");
+    *out_session = learnt_session(ssl);
+    return 1;
+}
+
+static int learnt_find(SSL *ssl, const unsigned char *id, size_t id_size, SSL_SESSION **out_session)
+{
+    (void)id;
+    (void)id_size;
+    *out_session = learnt_session(ssl);
+    return 1;
+}
+
+/* Knows the key. Does without a Diffie-Hellman exchange where the other side's groups are not its. */
+static void learnt_begin(struct certified *c, bool is_server, const char *groups)
+{
+    c->context = SSL_CTX_new(is_server ? TLS_server_method() : TLS_client_method());
+    shoal_assert(c->context != NULL && SSL_CTX_set1_groups_list(c->context, groups) == 1);
+    shoal_assert(SSL_CTX_set_ciphersuites(c->context, "TLS_AES_128_GCM_SHA256") == 1);
+    (void)SSL_CTX_set_options(c->context, SSL_OP_ALLOW_NO_DHE_KEX);
+    SSL_CTX_set_psk_use_session_callback(c->context, learnt_use);
+    SSL_CTX_set_psk_find_session_callback(c->context, learnt_find);
+    c->ssl = SSL_new(c->context);
+    c->in = BIO_new(BIO_s_mem());
+    c->to = BIO_new(BIO_s_mem());
+    SSL_set_bio(c->ssl, c->in, c->to);
+    if (is_server)
+        SSL_set_accept_state(c->ssl);
+    else
+        SSL_set_connect_state(c->ssl);
+}
+
+/* Whether it gets through to a server of ours, or a client of ours to it. */
+static bool is_met(bool is_server, const char *groups)
+{
+    struct world *world = world_of_tls(1, NULL);
+    struct raw *raw = raw_new(world);
+    struct env_listener *listener = NULL;
+    struct certified c = {0};
+    unsigned char hello[2048];
+
+    assert_true(wire_secret(&world->key, learnt));
+    learnt_begin(&c, is_server, groups);
+    raw->heard = certified_heard;
+    raw->ctx = &c;
+    if (is_server) {
+        assert_int_equal(env_listen(raw->loop, "bad:5", raw_accepted, raw, &listener, NULL),
+                         SHOAL_OK);
+        (void)snprintf(world->address, sizeof world->address, "tls://bad:5");
+        assert_int_equal(world_connect(world, NULL, NULL), SHOAL_OK);
+        world_run(world, 4);
+    } else {
+        assert_true(SSL_do_handshake(c.ssl) != 1);
+        int size = BIO_read(c.to, hello, sizeof hello);
+        raw_connect(raw, without_name(world), hello, (size_t)size);
+        world_run(world, 0.1);
+    }
+    assert_true(raw->got_size > 0); /* there was an answer */
+    SSL_free(c.ssl);
+    SSL_CTX_free(c.context);
+    raw_free(raw);
+    world_free(world);
+    return c.is_through;
+}
+
+/* Without an exchange, whoever learns the key later can read what was recorded. */
+static void nobody_is_met_without_an_exchange_that_the_key_does_not_tell(void **state)
+{
+    (void)state;
+    for (int is_server = 0; is_server < 2; is_server++) {
+        assert_true(is_met(is_server, "X25519"));
+        assert_true(is_met(is_server, "P-521:P-256"));
+        assert_false(is_met(is_server, "P-521"));
+    }
+}
+
 /* Passes on what it hears; may change one byte of what the client says. */
 struct line {
     struct raw *in, *to; /* towards the client, towards the server */
@@ -498,6 +594,7 @@ int main(void)
         cmocka_unit_test(strangers_are_refused_once_each_and_cost_nothing),
         cmocka_unit_test(who_says_nothing_is_given_up_by_both_sides),
         cmocka_unit_test(a_server_with_a_certificate_and_no_key_is_not_trusted),
+        cmocka_unit_test(nobody_is_met_without_an_exchange_that_the_key_does_not_tell),
         cmocka_unit_test(a_line_in_between_reads_nothing),
         cmocka_unit_test(a_changed_byte_ends_it_and_is_never_delivered),
         cmocka_unit_test(it_may_be_closed_or_killed_at_any_event),

@@ -1,0 +1,637 @@
+/* pictures.c - what a page shows of a comparison beside the figures: the cluster and the jobs over time, how
+ * completion times and fairness are distributed, where the waiting came from (see compare.h).
+ *
+ * A line has at most POINTS_MAX points whatever the length of the run, and the lines of a picture have
+ * POINTS_ALL together. Tests: tests/unit/sim/test_pictures.c. */
+#include "sim/compare.h"
+
+#include "base/assert.h"
+#include "page/show.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS_MAX = 240, POINTS_ALL = 1500, QUANTILES = 120 };
+
+/* ---- over time ---- */
+
+static double mean_between(const struct sim_series *s, const float *values, double from_s,
+                           double to_s)
+{
+    size_t from = (size_t)fmax(0, floor(from_s / s->step_s + 1e-9));
+    size_t to = (size_t)fmax(0, ceil(to_s / s->step_s - 1e-9));
+    double sum = 0;
+
+    if (from >= s->count)
+        return NAN;
+    to = to <= from ? from + 1 : to > s->count ? s->count : to;
+    for (size_t i = from; i < to; i++)
+        sum += (double)values[i];
+    return sum / (double)(to - from);
+}
+
+/* Fills it with means of the recorded values, times `scale`; one of so many lines. */
+static void fill_steps(const struct sim_pictures *p, const struct sim_series *s,
+                       const float *values, double scale, size_t lines, shoal_series *out)
+{
+    double end_s = fmin(p->span_s, s->step_s * (double)s->count);
+    size_t points = POINTS_ALL / lines < POINTS_MAX ? POINTS_ALL / lines : POINTS_MAX;
+    points = s->count < points ? s->count : points;
+    float *x = page_made_alloc(p->made, points + 1, sizeof *x);
+    float *y = page_made_alloc(p->made, points + 1, sizeof *y);
+
+    if (x == NULL || y == NULL || values == NULL)
+        return;
+    for (size_t i = 0; i < points; i++) {
+        double from = end_s * (double)i / (double)points;
+        double mean = mean_between(s, values, from, end_s * (double)(i + 1) / (double)points);
+        if (!isfinite(mean))
+            break;
+        x[out->count] = (float)from;
+        y[out->count++] = (float)(mean * scale);
+    }
+    if (out->count > 0) {
+        x[out->count] = (float)end_s;
+        y[out->count] = y[out->count - 1];
+        out->count++;
+    }
+    out->x = x;
+    out->y = y;
+}
+
+/* One with time on its x axis and so many series; NULL when memory is short. Valid until the next. */
+static shoal_picture *add_picture(const struct sim_pictures *p, shoal_picture_type type,
+                                  const char *name, const char *title, size_t series)
+{
+    shoal_series *lines = page_made_alloc(p->made, series, sizeof *lines);
+    shoal_picture *picture = lines == NULL ? NULL : page_made_picture(p->made);
+
+    if (picture == NULL)
+        return NULL;
+    picture->type = type;
+    picture->name = name;
+    picture->title = title;
+    picture->series = lines;
+    picture->series_count = series;
+    if (type != SHOAL_PICTURE_BARS)
+        picture->x = (shoal_axis){.title = "time", .unit = SHOAL_UNIT_SECONDS};
+    return picture;
+}
+
+/* Names a series and gives it out to be filled. */
+static shoal_series *line_of(const shoal_picture *picture, size_t index, const char *name,
+                             uint32_t colour)
+{
+    shoal_series *line = (shoal_series *)(uintptr_t)&picture->series[index];
+
+    line->name = name;
+    line->colour = colour;
+    return line;
+}
+
+/* "Prices under max-min", or "Prices" where there is one policy. */
+static const char *name_under(const struct sim_pictures *p, const char *what, size_t index)
+{
+    return p->c->count == 1
+               ? what
+               : page_made_text(p->made, "%s under %s", what, p->c->results[index]->policy);
+}
+
+shoal_picture *sim_picture_of_cluster(const struct sim_pictures *p, size_t index, const char *name,
+                                      size_t series, const char *note)
+{
+    const struct sim_metrics *m = &p->c->results[index]->metrics;
+    char busy[32], end[32];
+    shoal_picture *picture =
+        add_picture(p, SHOAL_PICTURE_STEPS, page_made_text(p->made, "%s-%zu", name, index + 1),
+                    name_under(p, "Who holds what", index), series);
+
+    if (picture != NULL)
+        picture->note = page_made_text(
+            p->made, "%s busy, the last job ends after %s; %s",
+            page_unit_text(SHOAL_UNIT_SHARE, m->utilization, busy, sizeof busy),
+            page_unit_text(SHOAL_UNIT_SECONDS, m->makespan_s, end, sizeof end), note);
+    return picture;
+}
+
+void sim_picture_of_use(const struct sim_pictures *p, size_t index)
+{
+    const struct sim_series *s = &p->c->results[index]->series;
+    const struct sched_cluster *cluster = &p->c->sim->cluster;
+
+    if (!(s->step_s > 0) || s->count == 0)
+        return;
+    shoal_picture *picture = sim_picture_of_cluster(p, index, "use", cluster->kind_count,
+                                                    "share of the GPUs of a kind that jobs hold");
+    if (picture == NULL)
+        return;
+    picture->y = (shoal_axis){.title = "GPUs held", .unit = SHOAL_UNIT_SHARE};
+    for (uint32_t k = 0; k < cluster->kind_count; k++)
+        fill_steps(p, s, s->busy[k], 1.0 / fmax(1, cluster->kinds[k].gpus), cluster->kind_count,
+                   line_of(picture, k, p->kinds[k], k % SHOAL_GREY));
+}
+
+static bool is_recorded(const struct sim_series *s)
+{
+    return s->step_s > 0 && s->count > 0 && s->waiting != NULL && s->running != NULL;
+}
+
+static void draw_jobs(const struct sim_pictures *p, bool running)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < p->c->count; i++)
+        any |= is_recorded(&p->c->results[i]->series);
+    shoal_picture *picture =
+        any ? add_picture(p, SHOAL_PICTURE_STEPS, running ? "running" : "queue",
+                          running ? "Jobs running" : "Jobs waiting", p->c->count)
+            : NULL;
+    if (picture == NULL)
+        return;
+    picture->note = running ? "jobs that hold GPUs, over time" : "length of the queue, over time";
+    picture->y = (shoal_axis){.title = "jobs", .unit = SHOAL_UNIT_COUNT};
+    for (size_t i = 0; i < p->c->count; i++) {
+        const struct sim_series *s = &p->c->results[i]->series;
+        shoal_series *line = line_of(picture, i, p->policies[i], (uint32_t)(i % SHOAL_GREY));
+        if (is_recorded(s))
+            fill_steps(p, s, running ? s->running : s->waiting, 1, p->c->count, line);
+    }
+}
+
+/* ---- distributions ---- */
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Completion times, or rho, of the jobs that finished, rising; returns how many. */
+static size_t collect(const struct sim_result *r, bool fairness, float *values)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->trace->job_count; i++) {
+        double value =
+            fairness ? (double)r->jobs[i].rho : r->jobs[i].finish_s - r->trace->jobs[i].submit_s;
+        if (r->jobs[i].outcome == SIM_FINISHED && isfinite(value) && value >= 0)
+            values[count++] = (float)value;
+    }
+    qsort(values, count, sizeof *values, compare_floats);
+    return count;
+}
+
+/* The share of jobs at or below a value. A job of no length must not stretch the axis without end. */
+static void distribution_line(const struct sim_pictures *p, const float *values, size_t count,
+                              bool fairness, shoal_series *line)
+{
+    size_t points = count < QUANTILES ? count : QUANTILES;
+    float *x = page_made_alloc(p->made, points + 1, sizeof *x);
+    float *y = page_made_alloc(p->made, points + 1, sizeof *y);
+
+    if (x == NULL || y == NULL || count == 0)
+        return;
+    float least = values[count - 1] / (fairness ? 1e4F : 1e6F);
+    for (size_t i = 0; i <= points; i++) {
+        size_t rank = (i * count + points - 1) / points;
+        x[i] = fmaxf(values[rank > 0 ? rank - 1 : 0], fmaxf(least, 1e-6F));
+        y[i] = (float)i / (float)points;
+    }
+    line->x = x;
+    line->y = y;
+    line->count = points + 1;
+}
+
+static void draw_distribution(const struct sim_pictures *p, bool fairness)
+{
+    static const shoal_mark fair = {1, "worse off"};
+    shoal_picture *picture = add_picture(
+        p, SHOAL_PICTURE_STEPS, fairness ? "rho" : "jct",
+        fairness ? "Finish-time fairness" : "Share of jobs done within a time", p->c->count);
+    float *values =
+        base_calloc(p->made->arena.alloc, p->c->sim->trace->job_count + 1, sizeof *values);
+
+    if (values == NULL)
+        p->made->status = SHOAL_E_NOMEM;
+    for (size_t i = 0; picture != NULL && values != NULL && i < p->c->count; i++)
+        distribution_line(p, values, collect(p->c->results[i], fairness, values), fairness,
+                          line_of(picture, i, p->policies[i], (uint32_t)(i % SHOAL_GREY)));
+    base_free(p->made->arena.alloc, values);
+    if (picture == NULL)
+        return;
+    picture->note = fairness ? "rho: completion time over that of an equal share of the cluster"
+                             : "from submission to the end";
+    picture->x =
+        fairness
+            ? (shoal_axis){.title = "rho", .unit = SHOAL_UNIT_NONE, .log = true}
+            : (shoal_axis){.title = "completion time", .unit = SHOAL_UNIT_SECONDS, .log = true};
+    picture->y = (shoal_axis){.title = "share of jobs", .unit = SHOAL_UNIT_SHARE};
+    picture->marks = fairness ? &fair : NULL;
+    picture->mark_count = fairness ? 1 : 0;
+}
+
+/* ---- where the waiting came from ---- */
+
+static const struct reason {
+    enum sched_reason reason;
+    uint32_t colour; /* the seventh for all that are rare */
+    const char *name, *meaning;
+} reasons[] = {
+    {SCHED_WHY_CAPACITY, 1, "capacity", "of the GPUs it can use, none was free"},
+    {SCHED_WHY_GANG, 4, "gang", "some were free, fewer than it asks for at once"},
+    {SCHED_WHY_LOCALITY, 3, "locality",
+     "enough were free, but not where its placement rules allow"},
+    {SCHED_WHY_FAIR_SHARE, 0, "fair share",
+     "jobs that come before it under the policy hold the GPUs or wait for them"},
+    {SCHED_WHY_NEXT_ROUND, 2, "next round",
+     "decisions are made once per round; the next one looks at it"},
+    {SCHED_WHY_LIMIT, 5, "limit", "a limit was reached"},
+    {SCHED_WHY_DEADLINE_SLACK, SHOAL_GREY, "deadline slack", "its deadline leaves time"},
+    {SCHED_WHY_PRICE, SHOAL_GREY, "price", "the price of the GPUs is better spent on other jobs"},
+    {SCHED_WHY_HELD, SHOAL_GREY, "held", "held back by its owner"},
+    {SCHED_WHY_DEPENDENCY, SHOAL_GREY, "dependency", "waits for another job"},
+    {SCHED_WHY_IMPOSSIBLE, SHOAL_GREY, "impossible", "asks for more at once than this cluster has"},
+    {SCHED_WHY_NONE, SHOAL_GREY, "not stated", "the policy gave no reason"},
+};
+
+/* Seconds of waiting per job for this reason. */
+static double reason_s(const struct sim_result *r, const struct reason *reason)
+{
+    double sum = r->metrics.wait_by_reason_s[reason->reason];
+    uint64_t jobs = r->metrics.jobs - r->metrics.rejected;
+
+    return jobs == 0 || !isfinite(sum) || sum < 0 ? 0 : sum / (double)jobs;
+}
+
+static void draw_waiting(const struct sim_pictures *p)
+{
+    const struct sim_compare *c = p->c;
+    const struct reason *seen[BASE_COUNT(reasons)];
+    size_t count = 0;
+
+    for (size_t r = 0; r < BASE_COUNT(reasons); r++) {
+        double sum = 0;
+        for (size_t i = 0; i < c->count; i++)
+            sum += reason_s(c->results[i], &reasons[r]);
+        if (sum > 0)
+            seen[count++] = &reasons[r];
+    }
+    shoal_picture *picture = count == 0 ? NULL
+                                        : add_picture(p, SHOAL_PICTURE_BARS, "why",
+                                                      "Where the waiting came from", count);
+    if (picture == NULL)
+        return;
+    picture->note = "mean time without GPUs per job, by reason";
+    picture->y = (shoal_axis){.title = "per job", .unit = SHOAL_UNIT_SECONDS};
+    picture->labels = (shoal_texts){.items = p->policies, .count = c->count};
+    for (size_t r = 0; r < count; r++) {
+        float *y = page_made_alloc(p->made, c->count, sizeof *y);
+        shoal_series *part = line_of(picture, r, seen[r]->name, seen[r]->colour);
+        for (size_t i = 0; y != NULL && i < c->count; i++)
+            y[i] = (float)reason_s(c->results[i], seen[r]);
+        part->y = y;
+        part->count = y == NULL ? 0 : c->count;
+        picture->note =
+            page_made_text(p->made, "%s; %s: %s", picture->note, seen[r]->name, seen[r]->meaning);
+    }
+}
+
+/* ---- prices and shares ----
+ *
+ * Policies that solve for shares: what one more GPU of a kind would be worth over time, and what
+ * jobs were promised against what they got (see compare.h).
+ *
+ * Prices have the unit of the policy's objective, which differs from policy to policy, or of what it looks at
+ * next while GPUs cannot better that. So a picture shows them against their mean over all GPUs and all the time
+ * in that unit with live jobs: 1 is the average GPU. Of shares, finished jobs count. What a job received of a
+ * kind beyond its promise does not make up for another kind: promised time that was received is the smaller of
+ * the two, kind by kind, and the rest is missing. */
+
+enum { POLICIES_MAX = 6, JOBS_MAX = 8 };
+
+/* ---- prices ---- */
+
+/* Prices below 0, and without end, are none. */
+static double clean(float price)
+{
+    return isnan(price) ? (double)NAN : isinf(price) ? 0 : fmax(0, (double)price);
+}
+
+/* Of all GPUs over the time that such prices held; 0: none had one. */
+static double mean_of(const struct sim_pictures *p, const struct sim_series *s, float *const *of,
+                      double held_s)
+{
+    double sum = 0, gpus = 0;
+
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        double of_kind = 0;
+        for (size_t i = 0; of[k] != NULL && i < s->count; i++)
+            of_kind += clean(of[k][i]);
+        sum += isfinite(of_kind) ? of_kind * p->c->sim->cluster.kinds[k].gpus : 0;
+        gpus += p->c->sim->cluster.kinds[k].gpus;
+    }
+    double mean = held_s > 0 ? sum / fmax(1, gpus) * s->step_s / held_s : 0;
+    return mean > 0 && isfinite(mean) ? mean : 0;
+}
+
+static const char *unit_of(const char *unit)
+{
+    return unit != NULL ? unit : "";
+}
+
+static void draw_prices(const struct sim_pictures *p, size_t index)
+{
+    const struct sim_series *s = &p->c->results[index]->series;
+    double own = mean_of(p, s, s->price, s->price_s), next = mean_of(p, s, s->next, s->next_s);
+    double held_s = s->price_s + s->next_s;
+    char text[32];
+
+    if (own == 0 && next == 0) {
+        page_made_say(p->made, "Under %s one more GPU would not have bettered anything.\n",
+                      p->c->results[index]->policy);
+        return;
+    }
+    shoal_picture *picture =
+        add_picture(p, SHOAL_PICTURE_STEPS, page_made_text(p->made, "prices-%zu", index + 1),
+                    name_under(p, "Prices", index), p->kind_count);
+    if (picture == NULL)
+        return;
+    picture->y = (shoal_axis){.title = "price", .unit = SHOAL_UNIT_NONE};
+    picture->note = page_made_text(
+        p->made, "what one more GPU of a kind would be worth; 1 is the mean of all, %.3g %s",
+        own > 0 ? own : next, unit_of(own > 0 ? s->price_unit : s->next_unit));
+    if (own > 0 && next > 0)
+        picture->note = page_made_text(
+            p->made, "%s; %s of the time GPUs cannot better that, and it is %.3g %s", picture->note,
+            page_unit_text(SHOAL_UNIT_SHARE, s->next_s / held_s, text, sizeof text), next,
+            unit_of(s->next_unit));
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        float *price = page_made_alloc(p->made, s->count, sizeof *price);
+        double sum = 0;
+        for (size_t i = 0; price != NULL && i < s->count; i++) {
+            double now = own > 0 ? clean(s->price[k][i]) / own : 0;
+            now += next > 0 && s->next[k] != NULL ? clean(s->next[k][i]) / next : 0;
+            price[i] = (float)now;
+            sum += isfinite(now) ? now : 0;
+        }
+        shoal_series *line =
+            line_of(picture, k,
+                    page_made_text(p->made, "%s, %s on average", p->kinds[k],
+                                   page_unit_text(SHOAL_UNIT_NONE, sum * s->step_s / held_s, text,
+                                                  sizeof text)),
+                    k % SHOAL_GREY);
+        fill_steps(p, s, price, 1, p->kind_count, line);
+    }
+}
+
+/* ---- shares ---- */
+
+struct promise {
+    const char *who, *kind;
+    double wanted_s, received_s, missing_s;
+};
+
+#define AT(member) offsetof(struct promise, member)
+static const shoal_field promise_fields[] = {
+    {AT(who), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "who", "JOB",
+     .help = "the job; all of them: GPU time of all jobs that finished"},
+    {AT(kind), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "kind", "KIND",
+     .help = "the kind of GPU; of a job the one on which most is missing"},
+    {AT(wanted_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "wanted_s", "PROMISED",
+     .help = "time on that kind that the policy meant"},
+    {AT(received_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "received_s", "RECEIVED",
+     .help = "time on that kind that was held"},
+    {AT(missing_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 1, "missing_s", "MISSING",
+     .help = "promised time that was not received, on all kinds"},
+};
+#undef AT
+const shoal_schema sim_promise_schema = {"promises", "Promised and received",
+                                         "What one job was promised", promise_fields,
+                                         BASE_COUNT(promise_fields)};
+
+static double seconds_of(const float *table, size_t at)
+{
+    return isfinite(table[at]) ? fmax(0, (double)table[at]) : 0;
+}
+
+static bool has_shares(const struct sim_result *r)
+{
+    return r->wanted_s != NULL && r->received_s != NULL;
+}
+
+/* Keeps the jobs with most missing, the largest first. */
+static void keep_row(struct promise *rows, size_t *count, const struct promise *row)
+{
+    size_t at = *count;
+
+    if (!(row->missing_s > 0) || (at == JOBS_MAX && row->missing_s <= rows[at - 1].missing_s))
+        return;
+    at = at < JOBS_MAX ? (*count)++ : at - 1;
+    for (; at > 0 && rows[at - 1].missing_s < row->missing_s; at--)
+        rows[at] = rows[at - 1];
+    rows[at] = *row;
+}
+
+/* For each kind all jobs, then the jobs with most missing. *out_kept_all_s is GPU time received of that
+ * promised, on whatever kind. */
+static shoal_records make_list(const struct sim_pictures *p, const struct sim_result *r,
+                               double *out_kept_all_s)
+{
+    uint32_t kind_count = p->kind_count;
+    struct promise *all = page_made_alloc(p->made, kind_count + JOBS_MAX, sizeof *all);
+    size_t count = 0;
+
+    *out_kept_all_s = 0;
+    if (all == NULL)
+        return (shoal_records){0};
+    for (uint32_t k = 0; k < kind_count; k++)
+        all[k] = (struct promise){.who = "all of them", .kind = p->kinds[k]};
+    for (size_t job = 0; job < r->trace->job_count; job++) {
+        double wanted_s = 0, received_s = 0, most_s = 0, gpus = r->trace->jobs[job].gpus;
+        struct promise row = {.who = r->trace->jobs[job].name};
+        if (r->jobs[job].outcome != SIM_FINISHED)
+            continue;
+        for (uint32_t k = 0; k < kind_count; k++) {
+            double wanted = seconds_of(r->wanted_s, job * kind_count + k);
+            double received = seconds_of(r->received_s, job * kind_count + k);
+            all[k].wanted_s += wanted * gpus;
+            all[k].received_s += received * gpus;
+            all[k].missing_s += fmax(0, wanted - received) * gpus;
+            wanted_s += wanted;
+            received_s += received;
+            row.missing_s += fmax(0, wanted - received);
+            if (wanted - received > most_s) {
+                most_s = wanted - received;
+                row = (struct promise){row.who, p->kinds[k], wanted, received, row.missing_s};
+            }
+        }
+        *out_kept_all_s += fmin(wanted_s, received_s) * gpus;
+        keep_row(all + kind_count, &count, &row);
+    }
+    for (size_t i = kind_count; i < kind_count + count; i++)
+        all[i].who = page_made_text(p->made, "%s", all[i].who);
+    return (shoal_records){.first = all, .stride = sizeof *all, .count = kind_count + count};
+}
+
+/* "Jobs received 97 % of the GPU time they were promised, 94 % on the kind that was promised; the
+ * largest gap is x on v100: 3h12m of 4h00m." */
+static void say_shares(const struct sim_pictures *p, size_t index, const struct promise *all,
+                       size_t count, double kept_all_s)
+{
+    double wanted_s = 0, missing_s = 0, error = p->c->results[index]->metrics.share_error;
+    char text[32], same[32];
+
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        wanted_s += all[k].wanted_s;
+        missing_s += all[k].missing_s;
+    }
+    if (!(wanted_s > 0)) {
+        page_made_say(p->made, "Under %s no finished job was promised any time.\n",
+                      p->c->results[index]->policy);
+        return;
+    }
+    page_unit_text(SHOAL_UNIT_SHARE, kept_all_s / wanted_s, text, sizeof text);
+    page_unit_text(SHOAL_UNIT_SHARE, 1 - missing_s / wanted_s, same, sizeof same);
+    page_made_say(p->made, "Under %s jobs received %s of the GPU time they were promised",
+                  p->c->results[index]->policy, kept_all_s >= wanted_s * 0.9995 ? "all" : text);
+    if (strcmp(text, same) != 0)
+        page_made_say(p->made, ", %s on the kind that was promised", same);
+    if (count > p->kind_count && all[p->kind_count].missing_s >= 1) {
+        const struct promise *worst = &all[p->kind_count];
+        page_made_say(p->made, "; the largest gap is %s on %s: %s of ", worst->who, worst->kind,
+                      page_unit_text(SHOAL_UNIT_SECONDS, worst->received_s, text, sizeof text));
+        page_made_say(p->made, "%s",
+                      page_unit_text(SHOAL_UNIT_SECONDS, worst->wanted_s, text, sizeof text));
+    }
+    if (isfinite(error))
+        page_made_say(p->made, "; the share error is %s",
+                      page_unit_text(SHOAL_UNIT_SHARE, error, text, sizeof text));
+    page_made_say(p->made, ".\n");
+}
+
+/* Two bars, cut into kinds: GPU time promised and received. */
+static void add_bars(const struct sim_pictures *p, shoal_picture *bars, const struct promise *all,
+                     const char **labels, size_t index)
+{
+    size_t at = bars->labels.count;
+
+    labels[at] = name_under(p, "promised", index);
+    labels[at + 1] = name_under(p, "received", index);
+    bars->labels = (shoal_texts){.items = labels, .count = at + 2};
+    for (uint32_t k = 0; k < p->kind_count; k++) {
+        shoal_series *part = line_of(bars, k, p->kinds[k], k % SHOAL_GREY);
+        float *y = part->y != NULL ? (float *)(uintptr_t)part->y
+                                   : page_made_alloc(p->made, 2 * (size_t)POLICIES_MAX, sizeof *y);
+        if (y == NULL)
+            return;
+        y[at] = (float)all[k].wanted_s;
+        y[at + 1] = (float)all[k].received_s;
+        part->y = y;
+        part->count = at + 2;
+    }
+}
+
+/* ---- all of it ---- */
+
+static bool has_prices(const struct sim_pictures *p, const struct sim_result *r)
+{
+    for (uint32_t k = 0; k < p->kind_count; k++)
+        if (r->series.price[k] == NULL)
+            return false;
+    return r->series.step_s > 0 && r->series.count > 0;
+}
+
+/* The bars are made once it is known that there are any. */
+static void draw_shares(const struct sim_pictures *p, const bool *shown)
+{
+    const char **labels = page_made_alloc(p->made, 2 * (size_t)POLICIES_MAX, sizeof *labels);
+    shoal_picture *bars = NULL;
+
+    for (size_t i = 0; labels != NULL && i < p->c->count; i++) {
+        double kept_all_s;
+        if (!shown[i] || !has_shares(p->c->results[i]))
+            continue;
+        p->promises[i] = make_list(p, p->c->results[i], &kept_all_s);
+        const struct promise *all = p->promises[i].first;
+        if (all == NULL)
+            return;
+        say_shares(p, i, all, p->promises[i].count, kept_all_s);
+        if (bars == NULL)
+            bars = add_picture(p, SHOAL_PICTURE_BARS, "shares", "Shares promised and received",
+                               p->kind_count);
+        if (bars == NULL)
+            return;
+        add_bars(p, bars, all, labels, i);
+        bars->note = "GPU time of all jobs, by kind";
+        bars->y = (shoal_axis){.title = "GPU-hours", .unit = SHOAL_UNIT_HOURS};
+    }
+}
+
+static void draw_promises(const struct sim_pictures *p)
+{
+    bool shown[SIM_RUNS_MAX] = {false};
+    size_t count = 0, left = 0;
+
+    for (size_t i = 0; i < p->c->count; i++) {
+        const struct sim_result *r = p->c->results[i];
+        if (!has_prices(p, r) && !has_shares(r))
+            continue;
+        shown[i] = count < POLICIES_MAX;
+        left += !shown[i];
+        count += shown[i];
+        if (shown[i] && has_prices(p, r))
+            draw_prices(p, i);
+    }
+    draw_shares(p, shown);
+    if (left > 0)
+        page_made_note(p->made, SHOAL_NOTE_INFO,
+                       "prices and shares of %zu more %s are left out; a report on fewer policies "
+                       "has them",
+                       left, left == 1 ? "policy" : "policies");
+}
+
+/* ---- all ---- */
+
+/* The end of the latest record or finish, so that one axis of time suits all results. */
+static double find_span(const struct sim_compare *c)
+{
+    double span = 0, recorded = 0;
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct sim_result *r = c->results[i];
+        if (isfinite(r->metrics.makespan_s))
+            span = fmax(span, r->metrics.makespan_s);
+        for (size_t job = 0; job < r->trace->job_count; job++)
+            if (isfinite(r->jobs[job].finish_s))
+                span = fmax(span, r->jobs[job].finish_s - r->origin_s);
+        recorded = fmax(recorded, r->series.step_s * (double)r->series.count);
+    }
+    span = span > 0 ? span : recorded;
+    return span > 0 && isfinite(span) ? span : 1;
+}
+
+void sim_pictures_draw(struct page_made *made, const struct sim_compare *c,
+                       const char *const *kinds, shoal_records *promises)
+{
+    const char **policies = page_made_alloc(made, c->count, sizeof *policies);
+    struct sim_pictures p = {.made = made,
+                             .c = c,
+                             .span_s = find_span(c),
+                             .policies = policies,
+                             .kinds = kinds,
+                             .kind_count = c->sim->cluster.kind_count,
+                             .promises = promises};
+
+    if (policies == NULL)
+        return;
+    for (size_t i = 0; i < c->count; i++)
+        policies[i] = page_made_text(made, "%s", c->results[i]->policy);
+    sim_lanes_draw(&p);
+    draw_jobs(&p, false);
+    draw_jobs(&p, true);
+    draw_distribution(&p, false);
+    draw_distribution(&p, true);
+    draw_waiting(&p);
+    draw_promises(&p);
+}
