@@ -153,7 +153,8 @@ static shoal_status send(shoal_driver *driver, uint32_t executor, uint32_t fn, f
                            .clock = d->clock,
                            .ends_clock = true,
                            .arg = &arg,
-                           .arg_size = sizeof arg};
+                           .arg_size = sizeof arg,
+                           .unread = 1u << LOGREG_LABEL | 1u << LOGREG_LOOK};
 
     return shoal_driver_dispatch(driver, &task, err);
 }
@@ -314,6 +315,30 @@ shoal_status logreg_finish(shoal_driver *driver, shoal_stop why, double gap)
     return SHOAL_OK;
 }
 
+/* Lasso: what the classes' dual variables lose as they are made feasible, each class by itself: one
+ * whose slopes are still large costs the others nothing. */
+static double lost_of_lanes(shoal_driver *driver, const struct logreg_result *sum)
+{
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    const float *all = shoal_driver_rows_read(driver, LOGREG_LOOK);
+    double lost = 0;
+
+    if (d->lanes == 1)
+        return logreg_l1_lost(sum->loss, sum->most, sum->dual, sum->bend);
+    for (uint32_t k = 0; k < d->lanes; k++) {
+        double loss = 0, along = 0, bend = 0, most = 0;
+        for (uint32_t e = 0; e < d->executors; e++) {
+            const float *look = all + (size_t)e * LOGREG_LOOKS * d->lanes + k;
+            loss += (double)look[LOGREG_LOOK_LOSS * d->lanes];
+            along += (double)look[LOGREG_LOOK_ALONG * d->lanes];
+            bend += (double)look[LOGREG_LOOK_BEND * d->lanes];
+            most = fmax(most, (double)look[LOGREG_LOOK_MOST * d->lanes]);
+        }
+        lost += logreg_l1_lost(loss, most, along, bend);
+    }
+    return lost;
+}
+
 static shoal_status judged(shoal_driver *driver, shoal_err *err)
 {
     const struct logreg_options *o = shoal_driver_options(driver);
@@ -328,7 +353,7 @@ static shoal_status judged(shoal_driver *driver, shoal_err *err)
         d->expect = d->rest / 2;
     } else if (d->way == NUM_LINEAR_LASSO) {
         value += sum.penalty;
-        gap = logreg_l1_above(value, sum.loss, sum.most, sum.dual, sum.bend);
+        gap = value - (sum.loss - sum.dual) + lost_of_lanes(driver, &sum);
         enough = logreg_enough(d, value);
         d->expect = d->rest * enough / gap / 2; /* subgradients and gap fall about alike */
     }

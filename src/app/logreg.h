@@ -53,12 +53,16 @@ enum {
     LOGREG_LABEL, /* what the data calls the classes: doubles, as bytes; then, of a `named` job, the
                      columns (data_svm_compact): uint32_t. No task reads it */
     LOGREG_SUM,   /* newton: (columns, lanes), what the tasks of a clock found */
-    LOGREG_KEPT,  /* newton: LOGREG_VECTORS x (columns, lanes), for the driver */
-    LOGREG_GRAM   /* gram: (columns, columns) */
+    LOGREG_LOOK = LOGREG_SUM, /* lasso: (executors, LOGREG_LOOKS, lanes), what each last saw */
+    LOGREG_KEPT,              /* newton: LOGREG_VECTORS x (columns, lanes), for the driver */
+    LOGREG_GRAM               /* gram: (columns, columns) */
 };
 
-enum { LOGREG_STATE = 1 };   /* goes up with what is in checkpoints, see shoal_app */
+enum { LOGREG_STATE = 2 };   /* goes up with what is in checkpoints, see shoal_app */
 enum { LOGREG_VECTORS = 6 }; /* see logreg_newton.h */
+
+/* The rows of LOGREG_LOOK: see logreg_l1_lost. */
+enum { LOGREG_LOOK_MOST, LOGREG_LOOK_ALONG, LOGREG_LOOK_LOSS, LOGREG_LOOK_BEND, LOGREG_LOOKS };
 
 enum logreg_fn {
     LOGREG_SLOPE, /* gradient at the point, curves into the state */
@@ -104,7 +108,7 @@ struct logreg_result {
     double gap;         /* dual: of visited rows; lasso: sum of |subgradients| */
     double penalty;     /* judge: dual: sum of conjugates; lasso: |w|_1 */
     double sharp, dual; /* newton: of a smoothed hinge, see struct num_linear_slope */
-    double most, bend;  /* penalty l1: see logreg_l1_above; of the lasso `dual` is its `along` */
+    double most, bend;  /* penalty l1: see logreg_l1_lost; of the lasso `dual` is its `along` */
     uint64_t units;     /* rows; lasso: columns */
     double line[NUM_LINEAR_STEPS];
 };
@@ -150,10 +154,11 @@ double logreg_gap(double value, double above);
 double logreg_enough(const struct logreg_driver *d, double value);
 /* Ends the job; `tolerance` becomes `stalled` if the gap is above tol. */
 shoal_status logreg_finish(shoal_driver *driver, shoal_stop why, double gap);
-/* Penalty l1: how far value = |w|_1 + loss may be above its minimum, with `most` the largest |slope| of
- * the losses, `along` the sum of slope x weight and `bend` that of a / (1 - a / cost) over the rows'
- * dual variables a. See logreg_prox.c. */
-double logreg_l1_above(double value, double loss, double most, double along, double bend);
+/* Penalty l1. The dual variables a that losses have at their slopes are worth loss - along, with `along`
+ * the sum of slope x weight; made feasible they lose at most this, with `most` the largest |slope| and
+ * `bend` the sum of a / (1 - a / cost). Of one class; classes are feasible each by itself. See
+ * logreg_prox.c. */
+double logreg_l1_lost(double loss, double most, double along, double bend);
 double logreg_dot(const float *a, const float *b, size_t size);
 shoal_status logreg_plan(shoal_driver *driver, shoal_err *err);
 /* The first clock; a hinge wants its part before. */

@@ -18,8 +18,10 @@ enum { ALIGN = 64, CLASSES_MAX = 100000, FACTOR_COLUMNS_MAX = 1 << 20 };
 static const double VALUE_MAX = 1e15;
 /* Work of a task, in entries x lanes, below which more executors cost more than they bring. Dual ascent
  * takes far more: passes over blocks of the rows, one after the other, need more epochs the more blocks
- * there are, and each copies the weights of its columns. */
-static const uint64_t TASK_FLOATS = 1 << 16, DUAL_FLOATS = 1 << 22, MANY_ROWS = 500000;
+ * there are, and each copies the weights of its columns. The lasso takes one block up to LASSO_FLOATS,
+ * as a few run into each other (docs/design/0009-bars-not-reached.md), and then many. */
+static const uint64_t TASK_FLOATS = 1 << 16, DUAL_FLOATS = 1 << 22, LASSO_FLOATS = 1 << 23;
+static const uint64_t MANY_ROWS = 500000;
 
 struct planning {
     shoal_driver *driver;
@@ -132,6 +134,8 @@ static uint32_t choose_executors(const struct planning *p)
         count /= 2; /* each copies all margins */
     if (p->way == NUM_LINEAR_DUAL && shoal_driver_staleness(p->driver) == 0)
         count /= 2; /* as many pauses as passes cost more than they bring */
+    if (p->way == NUM_LINEAR_LASSO && p->entries * p->lanes <= LASSO_FLOATS)
+        worth = 1; /* few blocks run into each other, many cost more than they bring */
     if (newton)
         worth = (worth + 1) / 2; /* more clocks, each with less to do */
     count = count < worth ? count : worth;
@@ -467,7 +471,7 @@ static shoal_status make_states(struct planning *p, shoal_err *err)
         else if (by_newton && p->o->penalty == NUM_LINEAR_ABSOLUTE)
             size *= 2; /* margins */
         if (p->way == NUM_LINEAR_LASSO)
-            size += floats * sizeof(float) + rows;
+            size += (floats + LOGREG_LOOKS * p->lanes) * sizeof(float) + rows;
         float *state = shoal_driver_executor_state(p->driver, e, size > 0 ? size : 1);
         if (state == NULL)
             return base_err_nomem(err, "making states");
@@ -511,6 +515,8 @@ static shoal_status make_tables(const struct planning *p, shoal_err *err)
         if (names > 0)
             memcpy(label + size, p->name, names * sizeof *p->name);
     }
+    if (st == SHOAL_OK && lasso)
+        st = make_table(p, "look", (uint64_t)p->executors * LOGREG_LOOKS, p->lanes, err);
     if (st != SHOAL_OK || (p->way != NUM_LINEAR_NEWTON && p->way != NUM_LINEAR_GRAM))
         return st;
     st = make_table(p, "sum", d, p->lanes, err);

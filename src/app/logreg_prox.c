@@ -26,11 +26,11 @@ enum { SWEEPS_MAX = 1000, TRIES_MAX = 10 };
 static const double ARMIJO = 0.01, SWEEP_TOL = 0.1, DIAGONAL_MIN = 1e-12;
 static const double NOISE = 1e-6; /* of an objective */
 
-double logreg_l1_above(double value, double loss, double most, double along, double bend)
+double logreg_l1_lost(double loss, double most, double along, double bend)
 {
-    double shrink = most > 1 ? 1 / most : 1, less = 1 - shrink, dual = loss - along;
+    double shrink = most > 1 ? 1 / most : 1, less = 1 - shrink;
 
-    return value - fmax(shrink * dual, dual + less * along - less * less * bend / (2 * shrink));
+    return fmin(less * (loss - along), less * less * bend / (2 * shrink) - less * along);
 }
 
 /* The least |.|, of what g' + d|w| can be. */
@@ -106,12 +106,12 @@ shoal_status logreg_prox_solve(shoal_driver *driver, struct newton_vectors *v, s
 /* How far the objective may be above its minimum at the point just looked at. */
 static double above_least(const struct newton_vectors *v, double value, double bend)
 {
-    double most = 0;
+    double most = 0, along = logreg_dot(v->sum, v->point, v->size);
+    double loss = value - absolutes(v->point, v->size);
 
     for (size_t i = 0; i < v->size; i++)
         most = fmax(most, fabs((double)v->sum[i]));
-    return logreg_l1_above(value, value - absolutes(v->point, v->size), most,
-                           logreg_dot(v->sum, v->point, v->size), bend);
+    return value - (loss - along) + logreg_l1_lost(loss, most, along, bend);
 }
 
 static shoal_status accept(shoal_driver *driver, struct newton_vectors *v, double value,

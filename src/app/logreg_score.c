@@ -32,9 +32,9 @@ static void gather(shoal_driver *driver, float *out)
     size_t size;
 
     for (uint32_t e = 0; e < d->executors; e++) {
+        const struct logreg_data *data = shoal_driver_block_read(driver, e, &size);
         const float *weight = shoal_driver_executor_read(driver, e, &size);
-        /* weight and reach are floats, rest a byte a column */
-        size_t floats = size / (2 * sizeof(float) * d->lanes + 1) * d->lanes;
+        size_t floats = data->rows * d->lanes;
         memcpy(out, weight, floats * sizeof *out);
         out += floats;
     }

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ALIGN = 64, LANES_ANY = 1 << 20, BATCH = 16 };
+enum { ALIGN = 64, LANES_ANY = 1 << 20, BATCH = 16, PASSES = 3 };
 
 /* What every task has. */
 struct desk {
@@ -29,7 +29,7 @@ struct desk {
 struct scratch {
     float *work, *copy, *gain;
     uint32_t *order;
-    double *slope;
+    double *slope, *look; /* (2, lanes), (LOGREG_LOOKS, lanes) */
     uint8_t *zero;
 };
 
@@ -61,6 +61,7 @@ static bool scratch_init(struct scratch *s, const struct desk *d, size_t copy, b
     uint64_t gain_at = take(&size, gain ? copy * sizeof(float) : 0);
     uint64_t order_at = take(&size, data->rows * sizeof(uint32_t));
     uint64_t slope_at = take(&size, 2 * (uint64_t)data->lanes * sizeof(double));
+    uint64_t look_at = take(&size, LOGREG_LOOKS * (uint64_t)data->lanes * sizeof(double));
     uint64_t zero_at = take(&size, data->rows);
 
     char *base = shoal_task_scratch(d->task, size);
@@ -71,6 +72,7 @@ static bool scratch_init(struct scratch *s, const struct desk *d, size_t copy, b
     s->gain = (float *)(void *)(base + gain_at);
     s->order = (uint32_t *)(void *)(base + order_at);
     s->slope = (double *)(void *)(base + slope_at);
+    s->look = (double *)(void *)(base + look_at);
     s->zero = (uint8_t *)(base + zero_at);
     return true;
 }
@@ -202,27 +204,40 @@ static struct num_linear_lasso lasso_of(const struct desk *d, struct scratch *s,
     const struct logreg_data *data = d->data;
     uint64_t floats = data->rows * data->lanes;
 
-    return (struct num_linear_lasso){.x = d->p.x,
-                                     .aim = part(data, data->aim_at),
-                                     .peak = part(data, data->norm_at),
-                                     .weight = weight,
-                                     .reach = weight + floats,
-                                     .rest = (uint8_t *)(weight + 2 * floats),
-                                     .order = s->order,
-                                     .lanes = data->lanes,
-                                     .cost = data->cost,
-                                     .spread = d->arg.spread,
-                                     .work = s->work,
-                                     .slope = s->slope};
+    return (struct num_linear_lasso){
+        .x = d->p.x,
+        .aim = part(data, data->aim_at),
+        .peak = part(data, data->norm_at),
+        .weight = weight,
+        .reach = weight + floats,
+        .rest = (uint8_t *)(weight + 2 * floats + (size_t)LOGREG_LOOKS * data->lanes),
+        .order = s->order,
+        .lanes = data->lanes,
+        .cost = data->cost,
+        .spread = d->arg.spread,
+        .work = s->work,
+        .slope = s->slope};
 }
 
+/* One block of all columns goes on with those that moved, as nobody else changes the margins; of several
+ * blocks each would run into what the others do. */
 static void pass_lasso(struct desk *d, struct scratch *s)
 {
     struct num_linear_lasso lasso = lasso_of(d, s, shoal_task_new_state(d->task, true));
+    int passes = d->data->rows == d->data->all_columns ? PASSES : 1;
 
     lasso.count = choose_order(d, s, lasso.rest);
-    d->result.gap = d->ops->lasso(&lasso, s->copy);
     d->result.units = lasso.count;
+    d->result.gap = d->ops->lasso(&lasso, s->copy);
+    for (int pass = 1; pass < passes; pass++) {
+        uint64_t moved = 0;
+        for (uint64_t i = 0; i < lasso.count; i++)
+            if (lasso.rest[s->order[i]] == 0)
+                s->order[moved++] = s->order[i];
+        lasso.count = moved;
+        d->result.units += moved;
+        (void)d->ops->lasso(&lasso, s->copy);
+    }
 }
 
 static void pass_sgd(struct desk *d, struct scratch *s)
@@ -383,43 +398,68 @@ static double log_loss(double margin)
     return margin > 0 ? log1p(exp(-margin)) : log1p(exp(margin)) - margin;
 }
 
-/* Sum of |subgradients| of the executor's columns, all at the same margins. */
-static shoal_status judge_columns(struct desk *d, const float *z, const float *weight,
-                                  shoal_err *err)
+/* Of the executor's rows, for each lane: losses, and a / (1 - a / cost), as a is cost / (1 + exp(m)). */
+static void judge_losses(const struct desk *d, const float *z, double *loss, double *bend)
 {
-    struct scratch s;
+    const struct logreg_data *data = d->data;
+    const uint32_t *label = part(data, data->label_at);
+    size_t lanes = data->lanes;
 
-    if (!scratch_init(&s, d, 0, false))
-        return base_err_nomem(err, "judging");
-    struct num_linear_lasso lasso = lasso_of(d, &s, (float *)(uintptr_t)weight);
-    double look[2] = {0};
-    lasso.look = look;
-    lasso.count = d->data->rows;
-    for (uint32_t i = 0; i < d->data->rows; i++)
-        s.order[i] = i;
-    d->result.gap = d->ops->lasso(&lasso, (float *)(uintptr_t)z);
-    d->result.most = look[0];
-    d->result.dual = look[1];
-    return SHOAL_OK;
+    for (uint64_t i = 0; i < data->judged; i++)
+        for (size_t k = 0; k < lanes; k++) {
+            double margin = (double)z[i * lanes + k] * (label[i] == k ? 1 : -1);
+            loss[k] += (double)data->cost * log_loss(margin);
+            bend[k] += (double)data->cost * exp(-margin);
+        }
+}
+
+/* What classes have goes to the driver through a table, as results are short. A table only adds up: so
+ * each executor adds what is new since its last look, which it remembers. */
+static void tell_lanes(struct desk *d, const double *look, float *told, float *more)
+{
+    size_t lanes = d->data->lanes;
+    uint64_t first = (uint64_t)shoal_task_executor(d->task) * LOGREG_LOOKS;
+
+    for (size_t i = 0; i < LOGREG_LOOKS * lanes; i++) {
+        more[i] = (float)look[i] - told[i];
+        told[i] = (float)look[i];
+    }
+    for (uint32_t i = 0; i < LOGREG_LOOKS; i++)
+        shoal_task_add(d->task, LOGREG_LOOK, first + i, more + i * lanes);
 }
 
 static shoal_status judge_lasso(struct desk *d, shoal_err *err)
 {
     const struct logreg_data *data = d->data;
-    size_t size, lanes = data->lanes;
-    const float *all = shoal_task_rows(d->task, LOGREG_Z), *z = all + data->judged_at * lanes;
-    const float *weight = shoal_task_state(d->task, &size);
-    const uint32_t *label = part(data, data->label_at);
+    size_t size, lanes = data->lanes, looks = LOGREG_LOOKS * lanes;
+    const float *z = shoal_task_rows(d->task, LOGREG_Z);
+    float *weight = lanes > 1 ? shoal_task_new_state(d->task, true)
+                              : (float *)(uintptr_t)shoal_task_state(d->task, &size);
+    struct scratch s;
 
-    for (uint64_t i = 0; i < data->judged; i++)
-        for (size_t k = 0; k < lanes; k++) {
-            double margin = (double)z[i * lanes + k] * (label[i] == k ? 1 : -1);
-            d->result.loss += (double)data->cost * log_loss(margin);
-            d->result.bend += (double)data->cost * exp(-margin); /* as a is cost / (1 + exp(m)) */
-        }
+    if (!scratch_init(&s, d, looks, false))
+        return base_err_nomem(err, "judging");
+    double *look = s.look, *along = look + LOGREG_LOOK_ALONG * lanes;
+    double *loss = look + LOGREG_LOOK_LOSS * lanes, *bend = look + LOGREG_LOOK_BEND * lanes;
+    memset(look, 0, looks * sizeof *look);
+    judge_losses(d, z + data->judged_at * lanes, loss, bend);
     for (uint64_t i = 0; i < data->rows * lanes; i++)
         d->result.penalty += fabs((double)weight[i]);
-    return judge_columns(d, all, weight, err);
+    struct num_linear_lasso lasso = lasso_of(d, &s, weight);
+    lasso.look = look; /* most and along */
+    lasso.count = data->rows;
+    for (uint32_t i = 0; i < data->rows; i++)
+        s.order[i] = i;
+    d->result.gap = d->ops->lasso(&lasso, (float *)(uintptr_t)z);
+    for (size_t k = 0; k < lanes; k++) {
+        d->result.most = fmax(d->result.most, look[k]);
+        d->result.dual += along[k];
+        d->result.loss += loss[k];
+        d->result.bend += bend[k];
+    }
+    if (lanes > 1)
+        tell_lanes(d, look, weight + 2 * data->rows * lanes, s.copy);
+    return SHOAL_OK;
 }
 
 /* ---- all of them ---- */

@@ -225,8 +225,9 @@ static float lasso_step(const struct num_linear_lasso *p, size_t at, float peak,
         step = -w;
     *total += w > 0 ? fabs(g + 1) : w < 0 ? fabs(g - 1) : fmax(fabs(g) - 1, 0);
     if (p->look != NULL) {
-        p->look[0] = fmax(p->look[0], fabs(g));
-        p->look[1] += g * w;
+        double *look = p->look + at % p->lanes;
+        look[0] = fmax(look[0], fabs(g));
+        look[p->lanes] += g * w;
         return 0;
     }
     step = fmin(fmax(step, -reach), reach);

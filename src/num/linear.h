@@ -92,8 +92,8 @@ struct num_linear_lasso {
     uint64_t count;
     uint32_t lanes;
     float cost, spread;
-    /* Not NULL: looks only, and nothing is changed. [0] becomes at least the largest |slope| of
-     * cost x losses, and [1] grows by the sum of slope x weight. */
+    /* (2, lanes) or NULL. Not NULL: looks only, and nothing is changed. The first row becomes at
+     * least the largest |slope| of cost x losses, the second grows by the sum of slope x weight. */
     double *look;
     float *work;   /* NUM_LINEAR_WORK(lanes) */
     double *slope; /* (2, lanes) workspace */
