@@ -553,20 +553,25 @@ static size_t count_fields(const char *s, char separator, bool names, size_t *ou
     }
 }
 
-/* A header of names, none of them a number, then lines with as many fields and at least one number. */
+/* Lines of as many fields each: names, then lines with a number in each; or such lines from the first, of
+ * three fields or more (two may be a number and a text); or three lines or more without a blank. */
 static bool is_table(const char *s, const char *end, char separator)
 {
     size_t numbers = 0, lines = 0, fields = count_fields(s, separator, true, &numbers);
+    bool named = numbers == 0, numbered = true, blank = memchr(s, ' ', line_size(s)) != NULL;
 
-    if (fields < 2 || numbers > 0)
+    if (fields < 2)
         return false;
     for (s = next_line(s); s < end && lines < SAMPLE_LINES; s = next_line(s)) {
-        if (line_size(s) > 0 &&
-            (count_fields(s, separator, false, &numbers) != fields || numbers == 0))
+        if (line_size(s) == 0)
+            continue;
+        if (count_fields(s, separator, false, &numbers) != fields)
             return false;
-        lines += line_size(s) > 0;
+        numbered = numbered && numbers > 0;
+        blank = blank || memchr(s, ' ', line_size(s)) != NULL;
+        lines++;
     }
-    return lines > 0;
+    return lines > 0 && ((numbered && (named || fields > 2 || !blank)) || (!blank && lines > 1));
 }
 
 const char *data_corpus_looks_table(const char *text, size_t size)
@@ -574,12 +579,12 @@ const char *data_corpus_looks_table(const char *text, size_t size)
     const char *end = text + size, *s = text;
     size_t lines = 0;
 
-    while (s < end && line_size(s) == 0)
+    while (s < end && (line_size(s) == 0 || *s == '#'))
         s = next_line(s);
     if (s == end)
         return NULL;
     if (is_table(s, end, ',') || is_table(s, end, ';') || is_table(s, end, '\t'))
-        return "a table with names of columns on top";
+        return "a table, with as many fields in each line";
     for (; s < end && lines < SAMPLE_LINES && (line_size(s) == 0 || is_labelled(s)); lines++)
         s = next_line(s);
     return s == end || lines == SAMPLE_LINES ? "rows of LIBSVM text: a label, then INDEX:VALUE"

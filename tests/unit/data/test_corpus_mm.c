@@ -82,16 +82,21 @@ static void tables_are_refused_unless_they_are_said_to_be_text(void **state)
     static const struct {
         const char *text, *is;
     } CASES[] = {
-        {"age,job,income\n39,clerk,1\n50,manager,0\n", "a table with names of columns on top"},
-        {"\"age\",\"job\"\r\n39,\"clerk\"\r\n\r\n", "a table with names of columns on top"},
-        {"user;item\n1;2\n", "a table with names of columns on top"},
-        {"name\tsubmit_s\nred\t2.5\n", "a table with names of columns on top"},
+        {"age,job,income\n39,clerk,1\n50,manager,0\n", "a table, with as many fields in each line"},
+        {"\"age\",\"job\"\r\n39,\"clerk\"\r\n\r\n", "a table, with as many fields in each line"},
+        {"user;item\n1;2\n", "a table, with as many fields in each line"},
+        {"name\tsubmit_s\nred\t2.5\n", "a table, with as many fields in each line"},
         {"age,job,where\n39, State-gov, Peru\n50, Private, Chad\n",
-         "a table with names of columns on top"},
-        {"id,text\n1,\"hello, big world\"\n2,\"bye\"\n", "a table with names of columns on top"},
+         "a table, with as many fields in each line"},
+        {"id,text\n1,\"hello, big world\"\n2,\"bye\"\n",
+         "a table, with as many fields in each line"},
         {"\"id\",\"text\"\n\"1\",\"he said \"\"hello, you\"\"\"\n",
-         "a table with names of columns on top"},
-        {"a\tb\n\"1\t2\n", "a table with names of columns on top"},
+         "a table, with as many fields in each line"},
+        {"a\tb\n\"1\t2\n", "a table, with as many fields in each line"},
+        {"#shoal-trace v1\nname,gpus\na,1\n", "a table, with as many fields in each line"},
+        {"alice,3,red\nbob,4,dark green\n", "a table, with as many fields in each line"},
+        {"3;1\n4;1\n", "a table, with as many fields in each line"},
+        {"name,colour\nalice,red\nbob,green\n", "a table, with as many fields in each line"},
         {"1 1:0.5 3:1\n-1 2:1\n", "rows of LIBSVM text: a label, then INDEX:VALUE"},
         {"+1 3:1 11:1 14:1 \n\n-1 5:1 7:1\n", "rows of LIBSVM text: a label, then INDEX:VALUE"},
     };
@@ -128,6 +133,9 @@ static void prose_with_commas_and_numbers_is_text(void **state)
         "boats,ships\n1912 was the year\n",
         "2 boats at 12:30\n1 ship at 4:15\n",
         "name\tvalue\nred\tgreen\n",
+        "3\tboats and ships\n4\trafts, too\n5\tnone\n",
+        "#boats\nships,rafts\n",
+        "boats,ships\nrafts,sails and oars\nropes,knots\n",
     };
     struct data_corpus c;
 
