@@ -169,6 +169,8 @@ SHOAL_MUST_USE shoal_status env_sim_new(const struct base_alloc *alloc, uint64_t
 SHOAL_MUST_USE shoal_status env_sim_put(shoal_env *env, const char *path, const void *bytes,
                                         size_t size);
 const struct base_buf *env_sim_find(shoal_env *env, const char *path); /* NULL when absent */
+/* Files become what they were when they were last synced, as on a machine that loses its power. */
+void env_sim_power_cut(shoal_env *env);
 void env_sim_advance(shoal_env *env, uint64_t ns);
 SHOAL_MUST_USE shoal_status env_sim_set_fault(shoal_env *env, const char *point,
                                               double probability);

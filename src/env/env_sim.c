@@ -3,9 +3,11 @@
  * The clock starts at 0 and moves only by env_sim_advance; wall and CPU time follow it. Files live
  * in memory under their exact path; "-" is one file, read as standard input and appended to as
  * standard output. A path with files below it is a folder. Contents are shared by reference, so
- * replacing a file leaves its open readers the old bytes.
+ * replacing a file leaves its open readers the old bytes. A committed file is synced; what was put by
+ * env_write_run_file, or committed while env.sync fails, is as it was before once env_sim_power_cut took
+ * the power.
  *
- * Fault points: env.open, env.read, env.write and env.commit fail with SHOAL_E_IO; env.read.short
+ * Fault points: env.open, env.read, env.write, env.commit and env.sync fail with SHOAL_E_IO; env.read.short
  * returns fewer bytes than asked for. Each point draws from its own stream of the seed, only while
  * its probability is set, so arming one point never moves another's faults.
  *
@@ -24,6 +26,11 @@ struct content {
     struct base_buf bytes;
 };
 
+/* A name on the disk: what it has, and what it would have after a power cut. */
+struct slot {
+    struct content *now, *synced; /* NULL: no file */
+};
+
 struct fault_point {
     double probability;
     struct base_rand stream;
@@ -34,7 +41,7 @@ struct sim_env {
     const struct base_alloc *alloc;
     uint64_t now_ns;
     struct base_map file_index; /* path -> index in files */
-    struct content **files;
+    struct slot *files;
     size_t file_cap;
     struct base_map fault_index; /* point -> index in faults */
     struct fault_point *faults;
@@ -56,6 +63,7 @@ struct sim_out {
     struct env_out out; /* first */
     const struct base_alloc *alloc;
     struct base_buf bytes;
+    bool run_file; /* which is not synced */
     char path[];
 };
 
@@ -157,33 +165,60 @@ static struct content *content_new(const struct base_alloc *alloc, const void *b
 static struct content **find_file(struct sim_env *sim, const char *path)
 {
     const struct base_map_entry *entry = base_map_find(&sim->file_index, path, strlen(path));
-    return entry == NULL ? NULL : &sim->files[entry->value];
+    return entry == NULL || sim->files[entry->value].now == NULL ? NULL
+                                                                 : &sim->files[entry->value].now;
+}
+
+static void set_content(const struct base_alloc *alloc, struct content **at,
+                        struct content *content)
+{
+    if (content != NULL)
+        content->ref_count++;
+    content_unref(alloc, *at);
+    *at = content;
+}
+
+static shoal_status add_slot(struct sim_env *sim, const char *path, size_t index)
+{
+    void *files = sim->files;
+
+    if (base_reserve(sim->alloc, &files, &sim->file_cap, index + 1, sizeof(struct slot)) != 0)
+        return SHOAL_E_NOMEM;
+    sim->files = files;
+    sim->files[index] = (struct slot){0};
+    return base_map_add(&sim->file_index, path, strlen(path), index, NULL);
+}
+
+static shoal_status put_file(struct sim_env *sim, const char *path, const void *bytes, size_t size,
+                             bool synced)
+{
+    const struct base_map_entry *entry = base_map_find(&sim->file_index, path, strlen(path));
+    size_t index = entry != NULL ? entry->value : sim->file_index.count;
+    struct content *content = content_new(sim->alloc, bytes, size);
+    shoal_status st = content == NULL ? SHOAL_E_NOMEM
+                      : entry != NULL ? SHOAL_OK
+                                      : add_slot(sim, path, index);
+
+    if (st == SHOAL_OK) {
+        set_content(sim->alloc, &sim->files[index].now, content);
+        if (synced)
+            set_content(sim->alloc, &sim->files[index].synced, content);
+    }
+    content_unref(sim->alloc, content);
+    return st;
 }
 
 shoal_status env_sim_put(shoal_env *env, const char *path, const void *bytes, size_t size)
 {
+    return put_file(sim_of(env), path, bytes, size, true);
+}
+
+void env_sim_power_cut(shoal_env *env)
+{
     struct sim_env *sim = sim_of(env);
-    struct content *content = content_new(sim->alloc, bytes, size);
-    if (content == NULL)
-        return SHOAL_E_NOMEM;
-    struct content **old = find_file(sim, path);
-    if (old != NULL) {
-        content_unref(sim->alloc, *old);
-        *old = content;
-        return SHOAL_OK;
-    }
-    size_t index = sim->file_index.count;
-    void *files = sim->files;
-    shoal_status st = SHOAL_E_NOMEM;
-    if (base_reserve(sim->alloc, &files, &sim->file_cap, index + 1, sizeof(void *)) == 0) {
-        sim->files = files;
-        st = base_map_add(&sim->file_index, path, strlen(path), index, NULL);
-    }
-    if (st == SHOAL_OK)
-        sim->files[index] = content;
-    else
-        content_unref(sim->alloc, content);
-    return st;
+
+    for (size_t i = 0; i < sim->file_index.count; i++)
+        set_content(sim->alloc, &sim->files[i].now, sim->files[i].synced);
 }
 
 const struct base_buf *env_sim_find(shoal_env *env, const char *path)
@@ -209,7 +244,7 @@ static const char *name_below(const char *path, const char *name)
 static bool is_folder(const struct sim_env *sim, const char *path)
 {
     for (size_t i = 0; i < sim->file_index.count; i++) {
-        if (name_below(path, sim->file_index.entries[i].key) != NULL)
+        if (sim->files[i].now != NULL && name_below(path, sim->file_index.entries[i].key) != NULL)
             return true;
     }
     return false;
@@ -309,11 +344,10 @@ static shoal_status append_to_output(struct sim_env *sim, const void *bytes, siz
     return st;
 }
 
-/* Nobody else is in this world: every file is private. */
+/* Nobody else is in this world: every file is private. A file asked to be so is a run file. */
 static shoal_status sim_create(shoal_env *env, const char *path, bool is_private,
                                struct env_out **out_out, shoal_err *err)
 {
-    (void)is_private;
     if (strcmp(path, "-") != 0 && is_folder(sim_of(env), path))
         return base_err(err, SHOAL_E_FORMAT, "cannot write '%s': it is a directory", path);
     size_t path_size = strlen(path) + 1;
@@ -322,6 +356,7 @@ static shoal_status sim_create(shoal_env *env, const char *path, bool is_private
         return base_err_nomem(err, "writing a file");
     out->out.env = env;
     out->alloc = env->alloc;
+    out->run_file = is_private;
     base_buf_init(&out->bytes, env->alloc, SIZE_MAX);
     memcpy(out->path, path, path_size);
     *out_out = &out->out;
@@ -356,9 +391,14 @@ static shoal_status sim_commit(struct env_out *base, shoal_err *err)
     shoal_status st = SHOAL_OK;
     if (sim_fault(base->env, "env.commit"))
         st = fail_fault("write", out->path, "env.commit", err);
-    else if (strcmp(out->path, "-") != 0 &&
-             env_sim_put(base->env, out->path, out->bytes.data, out->bytes.size) != SHOAL_OK)
-        st = base_err_nomem(err, "writing a file");
+    else if (strcmp(out->path, "-") != 0) {
+        bool fails = !out->run_file && sim_fault(base->env, "env.sync");
+        if (put_file(sim_of(base->env), out->path, out->bytes.data, out->bytes.size,
+                     !out->run_file && !fails) != SHOAL_OK)
+            st = base_err_nomem(err, "writing a file");
+        else if (fails)
+            st = fail_fault("write", out->path, "env.sync", err);
+    }
     sim_discard(base);
     return st;
 }
@@ -381,7 +421,7 @@ static shoal_status collect_names(const struct sim_env *sim, const char *path,
 {
     for (size_t i = 0; i < sim->file_index.count; i++) {
         const char *name = name_below(path, sim->file_index.entries[i].key);
-        if (name == NULL || strcmp(name, "-") == 0)
+        if (name == NULL || strcmp(name, "-") == 0 || sim->files[i].now == NULL)
             continue;
         size_t length = strcspn(name, "/");
         shoal_status st = length == 0 ? SHOAL_OK : base_map_add(seen, name, length, 0, NULL);
@@ -450,8 +490,10 @@ static void sim_free(shoal_env *env)
 {
     struct sim_env *sim = sim_of(env);
     loop_sim_free(sim->loops);
-    for (size_t i = 0; i < sim->file_index.count; i++)
-        content_unref(sim->alloc, sim->files[i]);
+    for (size_t i = 0; i < sim->file_index.count; i++) {
+        content_unref(sim->alloc, sim->files[i].now);
+        content_unref(sim->alloc, sim->files[i].synced);
+    }
     base_free(sim->alloc, sim->files);
     base_free(sim->alloc, sim->faults);
     base_map_fini(&sim->file_index);

@@ -126,6 +126,49 @@ static void a_stream_is_seen_whole_or_not_at_all(void **state)
     shoal_env_free(env);
 }
 
+static const char *bytes_of(shoal_env *env, const char *path)
+{
+    const struct base_buf *bytes = env_sim_find(env, path);
+
+    return bytes != NULL ? bytes->data : "none";
+}
+
+static void a_power_cut_takes_what_was_not_synced(void **state)
+{
+    struct base_buf names;
+    struct env_out *out = NULL;
+    shoal_env *env = new_env(1);
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(env_write_whole(env, "kept", "old", 3, NULL), SHOAL_OK);
+    assert_int_equal(env_write_whole(env, "kept", "new", 3, NULL), SHOAL_OK);
+    assert_int_equal(env_write_run_file(env, "dir/run", "key", 3, NULL), SHOAL_OK);
+    assert_int_equal(env_create(env, "half", &out, NULL), SHOAL_OK);
+    assert_int_equal(env_append(out, "half", 4, NULL), SHOAL_OK);
+    assert_int_equal(env_write_whole(env, "disk", "old", 3, NULL), SHOAL_OK);
+    assert_int_equal(env_sim_set_fault(env, "env.sync", 1), SHOAL_OK);
+    assert_int_equal(env_write_whole(env, "disk", "new", 3, &err), SHOAL_E_IO);
+    assert_string_equal(err.message, "cannot write 'disk': simulated fault env.sync");
+    assert_string_equal(bytes_of(env, "disk"), "new"); /* until then */
+    assert_string_equal(bytes_of(env, "dir/run"), "key");
+
+    env_sim_power_cut(env);
+    assert_string_equal(bytes_of(env, "kept"), "new");
+    assert_string_equal(bytes_of(env, "disk"), "old");
+    assert_string_equal(bytes_of(env, "dir/run"), "none");
+    assert_string_equal(bytes_of(env, "half"), "none");
+    env_discard(out);
+    base_buf_init(&names, &base_alloc_libc, 100);
+    assert_int_equal(env_list(env, "dir", &names, &err), SHOAL_E_NOTFOUND);
+    assert_int_equal(env_list(env, ".", &names, &err), SHOAL_OK);
+    assert_memory_equal(names.data, "disk\0kept\0", names.size);
+    base_buf_fini(&names);
+    assert_int_equal(env_write_run_file(env, "dir/run", "more", 4, NULL), SHOAL_OK);
+    assert_string_equal(bytes_of(env, "dir/run"), "more");
+    shoal_env_free(env);
+}
+
 static void open_and_read_faults_are_errors_and_leave_the_buffer(void **state)
 {
     (void)state;
@@ -301,6 +344,7 @@ int main(void)
         cmocka_unit_test(faults_repeat_with_the_seed_and_do_not_shift_each_other),
         cmocka_unit_test(a_failed_write_leaves_the_old_file),
         cmocka_unit_test(a_stream_is_seen_whole_or_not_at_all),
+        cmocka_unit_test(a_power_cut_takes_what_was_not_synced),
         cmocka_unit_test(open_and_read_faults_are_errors_and_leave_the_buffer),
         cmocka_unit_test(short_reads_still_give_every_byte_once),
         cmocka_unit_test(standard_output_is_appended_to),

@@ -29,6 +29,8 @@ static void lives(struct world *w, uint32_t deaths, uint64_t events_mean)
         if (c->over)
             break;
         death(w);
+        if (i % 2 == 0)
+            env_sim_power_cut(c->env);
     }
     if (c->status != SHOAL_OK)
         fail_msg("seed %llu: %s", (unsigned long long)w->seed, c->err.message);
@@ -77,6 +79,7 @@ static void trouble(struct world *w)
     if (seed % 4 == 0) {
         assert_int_equal(env_sim_set_fault(w->c.env, "env.write", 0.02), SHOAL_OK);
         assert_int_equal(env_sim_set_fault(w->c.env, "env.commit", 0.2), SHOAL_OK);
+        assert_int_equal(env_sim_set_fault(w->c.env, "env.sync", 0.2), SHOAL_OK);
     }
     w->c.threads = 1 + (uint32_t)(seed % 2);
 }
