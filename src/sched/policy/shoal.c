@@ -43,9 +43,11 @@ static const double FIRST = 10;       /* times the largest value, for those who 
 static const double MORE = 1.1; /* than the floor is wanted: speeds are known to some per cent */
 static const double TURN = 10;  /* starts that the turn of a rigid job is as long as, at least */
 static const double LATE = 4;   /* and so much more for those who are too late */
+static const double HOLD = 0.5; /* of what is left: a rigid job that runs is due so much earlier */
+static const double STRETCH = 10; /* times what is left is a long wait */
 
 struct memory {
-    double power, horizon_s, explore, rho, patience_s, proof;
+    double power, horizon_s, explore, rho, rigid, patience_s, proof;
     struct sched_fair fair;
     double plain; /* value of the last choice, without what was added to let jobs come first */
     struct sched_sizes *sizes;
@@ -137,12 +139,14 @@ static double size_s(const struct sched_snapshot *snap, const struct item *item)
 
 /* ---- who comes first ---- */
 
-/* Who would fall behind its share if it waited comes first. */
+/* Who would fall behind its share if it waited comes first; of rigid jobs GPU for GPU, as they take or
+ * leave their gang. */
 static shoal_status look_at_share(const struct decision *d, struct item *item)
 {
     const struct sched_snapshot *snap = d->snap;
     const struct sched_job *job = snap->jobs[item->job];
     struct sched_fair_alone alone;
+    double rho = job->adapt != NULL ? d->m->rho : fmax(d->m->rho, d->m->rigid);
 
     if (job->adapt != NULL) {
         const struct sched_sizes_fair *fair = sched_sizes_fair(d->m->sizes, snap, job);
@@ -154,29 +158,42 @@ static shoal_status look_at_share(const struct decision *d, struct item *item)
         alone = sched_fair_alone(snap, job);
     }
     double ahead_s = snap->restart_s + AHEAD * snap->round_s;
-    if (!(sched_fair_floor(&d->m->fair, snap, job, &alone, d->m->rho, ahead_s).urgency >= 1))
+    if (job->adapt == NULL && job->alloc.place_count > 0) /* or it would soon be back */
+        ahead_s += HOLD * rigid_s(snap, job, job->model.work);
+    if (!(sched_fair_floor(&d->m->fair, snap, job, &alone, rho, ahead_s).urgency >= 1))
         return SHOAL_OK;
     struct sched_fair_floor move =
-        sched_fair_floor(&d->m->fair, snap, job, &alone, d->m->rho, snap->restart_s);
-    item->first = fmin(fmax(move.urgency, 1), LATE);
-    item->stay = MORE * sched_fair_floor(&d->m->fair, snap, job, &alone, d->m->rho, 0).floor_rate;
+        sched_fair_floor(&d->m->fair, snap, job, &alone, rho, snap->restart_s);
+    item->first = fmin(fmax(move.urgency, 1), LATE) * (job->adapt == NULL ? job->gpus : 1);
+    item->stay = MORE * sched_fair_floor(&d->m->fair, snap, job, &alone, rho, 0).floor_rate;
     item->move = MORE * move.floor_rate;
     item->floor_gpus = sched_fair_gpus(&d->m->fair, snap, job);
     return SHOAL_OK;
 }
 
-/* So does who has waited too long, and before those: GPU for GPU the one that has waited longest
- * beats all others, and comes in the end. */
-static void look_at_waiting(const struct decision *d, struct item *item)
+/* Of those who have waited too long one comes before all others, GPU for GPU, and so each in the end. Too
+ * long is `patience`, and long beside what is left of the job, twice as long for each start that it had:
+ * where everybody waits, jobs would do little but start if all of them were to come first. */
+static void look_at_waiting(const struct decision *d)
 {
-    const struct sched_job *job = d->snap->jobs[item->job];
-    double waited = job->alloc.place_count > 0 ? 0 : d->snap->now_s - job->wait_since_s;
+    struct item *longest = NULL;
+    double most = 1;
 
-    if (d->m->patience_s <= 0 || waited < d->m->patience_s)
+    for (size_t i = 0; d->m->patience_s > 0 && i < d->item_count; i++) {
+        const struct sched_job *job = d->snap->jobs[d->items[i].job];
+        double waited = job->alloc.place_count > 0 ? 0 : d->snap->now_s - job->wait_since_s;
+        double least = fmax(d->m->patience_s, STRETCH * size_s(d->snap, &d->items[i]) / job->gpus);
+        double part = waited / ldexp(least, (int)(job->starts < 20 ? job->starts : 20));
+        if (part <= most)
+            continue;
+        most = part;
+        longest = &d->items[i];
+    }
+    if (longest == NULL)
         return;
-    double gang = job->adapt == NULL ? job->gpus : 1;
-    item->first = gang * LATE * (1 + pow(waited / d->m->patience_s, 2));
-    item->stay = item->move = 0;
+    const struct sched_job *job = d->snap->jobs[longest->job];
+    longest->first = 4 * LATE * (job->adapt == NULL ? job->gpus : 1);
+    longest->stay = longest->move = 0;
 }
 
 /* A rigid job that began its turn keeps it until that has paid for the start, or jobs that are all
@@ -368,10 +385,10 @@ static shoal_status look(struct decision *d)
             look_at_rigid(d->snap, item);
         if (d->m->rho > 0)
             st = look_at_share(d, item);
-        look_at_waiting(d, item);
         look_at_turn(d, item);
         d->item_of[i] = (uint32_t)++d->item_count;
     }
+    look_at_waiting(d);
     if (st == SHOAL_OK)
         sched_sizes_end(d->m->sizes);
     return st;
@@ -536,6 +553,9 @@ static const shoal_opt opts[] = {
      "a job gets at most so many times the GPUs it was ever measured with", .min = 1, .max = 64},
     {AT(rho), SHOAL_OPT_F64, "rho", 0, "RHO", "1.1",
      "jobs that would take more than RHO times what their share takes come first; 0: none do",
+     .max = 100},
+    {AT(rigid), SHOAL_OPT_F64, "rigid", 0, "RHO", "1.25",
+     "the same for jobs that cannot change their size, where it is more: their turns cost starts",
      .max = 100},
     {AT(patience_s), SHOAL_OPT_DURATION, "patience", 0, "TIME", "4h",
      "jobs that hold nothing for this long come first; 0: they wait on", .max = 1e9},

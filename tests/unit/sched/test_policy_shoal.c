@@ -308,12 +308,37 @@ static void a_job_that_waited_too_long_comes_first(void **state)
 
     (void)state;
     open_world(&w, 1, "1x4:t4", sets, 2);
-    world_add_seconds(&w, 4, 1e6);
+    world_add_seconds(&w, 4, 300);
     for (int i = 0; i < 4; i++)
         world_add_seconds(&w, 1, 100);
     world_decide(&w);
     assert_false(sched_plan_has(w.plan, 0));
     w.jobs[0]->wait_since_s = -3601;
+    world_decide(&w);
+    assert_true(sched_plan_has(w.plan, 0));
+    w.jobs[0]->starts = 1; /* once more after twice as long */
+    world_decide(&w);
+    assert_false(sched_plan_has(w.plan, 0));
+    w.jobs[0]->wait_since_s = -7201;
+    world_decide(&w);
+    assert_true(sched_plan_has(w.plan, 0));
+    world_close(&w);
+}
+
+/* Where everybody waits, all would come first for a turn, and nothing else would ever be done. */
+static void a_wait_is_long_beside_what_is_left(void **state)
+{
+    static const char *const sets[] = {"rho=0", "patience=1h"};
+
+    (void)state;
+    open_world(&w, 1, "1x4:t4", sets, 2);
+    world_add_seconds(&w, 4, 1e6);
+    for (int i = 0; i < 4; i++)
+        world_add_seconds(&w, 1, 100);
+    w.jobs[0]->wait_since_s = -1e6;
+    world_decide(&w);
+    assert_false(sched_plan_has(w.plan, 0));
+    w.jobs[0]->wait_since_s = -1.1e7;
     world_decide(&w);
     assert_true(sched_plan_has(w.plan, 0));
     world_close(&w);
@@ -427,6 +452,7 @@ int main(void)
         cmocka_unit_test(nobody_under_a_lease_is_moved_for_that),
         cmocka_unit_test(only_those_on_a_lost_node_move),
         cmocka_unit_test(a_job_that_waited_too_long_comes_first),
+        cmocka_unit_test(a_wait_is_long_beside_what_is_left),
         cmocka_unit_test(a_job_behind_its_share_comes_first),
         cmocka_unit_test(plans_are_the_same_with_nothing_kept_of_sizes),
         cmocka_unit_test(a_job_that_reports_nonsense_keeps_the_others_from_nothing_they_are_due),
