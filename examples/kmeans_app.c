@@ -143,6 +143,22 @@ static shoal_status save(shoal_driver *driver, shoal_model *model, shoal_err *er
                            2 * o->k * sizeof(float), err);
 }
 
+/* For `--report`: the centres, as a table. */
+static const shoal_field CENTRE_FIELDS[] = {
+    {0, SHOAL_FIELD_F32, SHOAL_UNIT_VALUE, 0, 1, "x", "X", .help = "of the centre"},
+    {sizeof(float), SHOAL_FIELD_F32, SHOAL_UNIT_VALUE, 0, 1, "y", "Y", .help = "likewise"},
+};
+static const shoal_schema CENTRE = {"centres", "Centres", "A cluster's", CENTRE_FIELDS, 2};
+
+static shoal_status show(shoal_driver *driver, shoal_err *err)
+{
+    shoal_records centres = {.first = shoal_driver_rows_read(driver, CENTRES),
+                             .stride = 2 * sizeof(float),
+                             .count = ((const struct options *)shoal_driver_options(driver))->k};
+
+    return shoal_driver_records(driver, &CENTRE, &centres, err);
+}
+
 const shoal_app *shoal_app_export(void)
 {
     /* clang-format off */
@@ -150,7 +166,8 @@ const shoal_app *shoal_app_export(void)
         .struct_size = sizeof app, .name = "kmeans", .summary = "clusters of points in the plane",
         .data = "a point a line: x,y", .objective = "mean squared distance", .units = "points",
         .opt_count = 2, .options_size = sizeof(struct options), .driver_size = sizeof(struct driver),
-        .opts = OPTS, .plan = plan, .start = start, .done = done, .run = run, .save = save};
+        .opts = OPTS, .plan = plan, .start = start, .done = done, .run = run, .save = save,
+        .show = show};
     /* clang-format on */
     return &app;
 }

@@ -45,6 +45,8 @@ typedef struct shoal_market_opts {
 /* The options as rows; their offsets are those of shoal_market_opts. Any thread. */
 SHOAL_API const shoal_opt *shoal_market_opt_rows(size_t *out_count);
 SHOAL_API void shoal_market_opts_init(shoal_market_opts *opts);
+/* What a result has. */
+SHOAL_API const shoal_schema *shoal_market_schema(void);
 
 /* Reads the history, replays the strategies on it and proves what no plan can beat. On success *out_result is the
  * caller's, freed by shoal_result_free before `env`: one record, with lists of strategies and jobs. SHOAL_E_INVAL for

@@ -26,6 +26,8 @@ typedef struct shoal_predict_opts {
 SHOAL_API const shoal_opt *shoal_predict_opt_rows(size_t *out_count);
 SHOAL_API const shoal_opt *shoal_eval_opt_rows(size_t *out_count);
 SHOAL_API void shoal_predict_opts_init(shoal_predict_opts *opts);
+/* The measures of Shoal's own applications. A result has those of its application, which may have others. */
+SHOAL_API const shoal_schema *shoal_eval_schema(void);
 
 /* Writes a line for each row of the data to opts->output (NULL opts: the defaults); labels and ratings in it are
  * ignored. On success *out_result is the caller's, freed by shoal_result_free: one record of what was counted on

@@ -142,6 +142,7 @@ typedef struct shoal_axis {
     bool log;
     double low, high; /* its ends, beyond which nothing is drawn; both 0: those of the data */
     double from;      /* what 0 on it is: dates have too many digits for a float. 0 for all else */
+    bool down;        /* of x: it falls from left to right; points are given as it rises */
 } shoal_axis;
 
 enum { SHOAL_COLOURS = 7, SHOAL_GREY = 6 };
@@ -183,7 +184,8 @@ typedef struct shoal_picture {
     const shoal_mark *marks; /* vertical lines */
     size_t mark_count;
     const double *heights; /* of lanes, against each other; NULL: the same */
-    const char *after;     /* the name of the list it stands behind; NULL: before further lists */
+    /* The name of the list it stands behind; NULL: before further lists; "": before all. */
+    const char *after;
 } shoal_picture;
 
 typedef struct shoal_result {
@@ -191,6 +193,7 @@ typedef struct shoal_result {
     const char *title;   /* of its page: "323 jobs on 64 GPUs" */
     const char *heading; /* what was asked, lines; NULL: nothing */
     const char *verdict; /* the answer in sentences, lines; NULL: none */
+    const char *lines;   /* behind it on a terminal, where pages have lists; NULL: none */
     const shoal_schema *schema;
     shoal_records records; /* JSON has one object for each, on a line of its own */
     const shoal_note *notes;

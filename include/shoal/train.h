@@ -25,6 +25,7 @@
 
 #include "shoal/env.h"
 #include "shoal/opt.h"
+#include "shoal/result.h"
 #include "shoal/status.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,8 +43,7 @@ typedef struct shoal_score shoal_score;   /* a model at work on data */
 enum {
     SHOAL_TASK_ARG_MAX = 64,     /* bytes of an argument */
     SHOAL_TASK_RESULT_MAX = 256, /* bytes of a result */
-    SHOAL_TABLES_MAX = 16,
-    SHOAL_PAGE_MAX = 800 * 1000 /* bytes of an application's part of a page */
+    SHOAL_TABLES_MAX = 16
 };
 
 /* ---- the application ---- */
@@ -92,9 +92,9 @@ typedef struct shoal_app {
     shoal_status (*score)(shoal_score *score, shoal_err *err);
     /* Says what was learnt, in lines for whoever started the job (shoal_driver_say). NULL: nothing. */
     shoal_status (*tell)(shoal_driver *driver, shoal_err *err);
-    /* Adds sections about what was learnt to the job's HTML page (shoal_driver_page). Called after
-     * `tell`, only when a page was asked for. NULL: none. */
-    shoal_status (*page)(shoal_driver *driver, shoal_err *err);
+    /* Shows what was learnt, as lists and pictures (shoal_driver_records, shoal_driver_picture): of the
+     * job's page, and of its result. Called after `tell`, only where they are wanted. NULL: none. */
+    shoal_status (*show)(shoal_driver *driver, shoal_err *err);
     const char *held_out; /* what shoal_driver_report_held_out is given, such as "perplexity"; NULL:
                              it is not called */
 } shoal_app;
@@ -209,11 +209,20 @@ SHOAL_API void shoal_driver_keep(shoal_driver *driver, void *memory, void (*drop
 SHOAL_API void *shoal_driver_kept(const shoal_driver *driver); /* NULL: nothing is */
 /* In `tell`: a line, without its end. */
 SHOAL_API void shoal_driver_say(shoal_driver *driver, const char *line);
-/* In `page`: adds HTML to the page, inside its <main>, one or more <section class="panel">. Words that
- * come from data are the application's to escape. SHOAL_E_LIMIT: of SHOAL_PAGE_MAX not as much is left,
- * and nothing was added. SHOAL_E_INVAL: not in `page`. */
-SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_page(shoal_driver *driver, const char *html,
-                                                        size_t size);
+/* In `tell`: what was chosen for an option that was left open, in the words that would give it. */
+SHOAL_API void shoal_driver_setting(shoal_driver *driver, const char *key, const char *value);
+/* In `show`: a list, which pages show as a table under the title of its schema, and JSON has below
+ * `learnt` under its name; and a picture. They stand on a page in the order in which they come, those of
+ * the job itself (its objective over time, its workers) behind the first list. All is copied but the
+ * schema with its fields, which must stay. Records have numbers and texts, and no records in them.
+ * SHOAL_E_INVAL: not in `show`, or a name that another one has; SHOAL_E_LIMIT: more than 16. */
+SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_records(shoal_driver *driver,
+                                                           const shoal_schema *schema,
+                                                           const shoal_records *records,
+                                                           shoal_err *err);
+SHOAL_API SHOAL_MUST_USE shoal_status shoal_driver_picture(shoal_driver *driver,
+                                                           const shoal_picture *picture,
+                                                           shoal_err *err);
 /* Why an application stopped. The first two count as converged, the next two do not. */
 typedef enum shoal_stop {
     SHOAL_STOP_UNSAID,    /* the application does not say */
@@ -289,6 +298,9 @@ SHOAL_API SHOAL_MUST_USE shoal_status shoal_score_line(shoal_score *score, const
                                                        shoal_err *err);
 /* NAN: not known, for want of anything to judge by. */
 SHOAL_API void shoal_score_metric(shoal_score *score, const char *name, double value);
+
+/* What the result of a job has, besides the lists of its application. */
+SHOAL_API const shoal_schema *shoal_train_schema(void);
 
 /* ---- applications outside the tree ---- */
 

@@ -543,7 +543,7 @@ const shoal_app app_lasso = {.struct_size = sizeof app_lasso,
                              .run = lasso_run,
                              .save = lasso_save,
                              .score = lasso_score,
-                             .page = lasso_page,
+                             .show = app_lasso_show,
                              .tell = lasso_tell,
                              .staleness = 0,
                              .state_version = LASSO_STATE};

@@ -2,7 +2,7 @@
  * lasso_plan.c (data to tables), lasso_task.c (the tasks), lasso_groups.c (working sets in groups),
  * lasso_gram.c (the path from products of columns),
  * lasso_score.c (models written and used), lasso_tell.c (what was learnt, in words),
- * lasso_page.c (the path on a page).
+ * lasso_show.c (the path as lists and pictures).
  *
  * A chain is one path of solutions over the lambdas: chain 0 learns from all rows, chain c of
  * cross-validation from all but fold c. What is where:
@@ -266,7 +266,7 @@ shoal_status lasso_plan(shoal_driver *driver, shoal_err *err);
 shoal_status lasso_run(shoal_task *task, shoal_err *err);
 shoal_status lasso_save(shoal_driver *driver, shoal_model *model, shoal_err *err);
 shoal_status lasso_score(shoal_score *score, shoal_err *err);
-shoal_status lasso_page(shoal_driver *driver, shoal_err *err); /* lasso_page.c */
+shoal_status app_lasso_show(shoal_driver *driver, shoal_err *err); /* lasso_show.c */
 
 /* In models. */
 struct lasso_shape {

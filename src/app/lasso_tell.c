@@ -56,6 +56,33 @@ static void tell_columns(shoal_driver *driver, const struct lasso_entry *entry, 
     }
 }
 
+/* What options that were left open came to. */
+static void tell_settings(shoal_driver *driver)
+{
+    const struct lasso_options *o = shoal_driver_options(driver);
+    const struct lasso_driver *d = shoal_driver_state(driver);
+    const struct lasso_data *data = (const void *)shoal_driver_rows_read(driver, LASSO_DATA);
+    double last = d->of[d->lambdas - 1].lambda;
+    char text[32];
+
+    snprintf(text, sizeof text, "%.6g", last);
+    if (o->lambda <= 0)
+        shoal_driver_setting(driver, "lambda", text);
+    snprintf(text, sizeof text, "%.6g", last / d->first);
+    if (o->ratio <= 0 || o->lambda > 0)
+        shoal_driver_setting(driver, "ratio", text);
+    snprintf(text, sizeof text, "%u", d->lambdas);
+    if (d->lambdas < o->lambdas)
+        shoal_driver_setting(driver, "lambdas", text);
+    snprintf(text, sizeof text, "%u", data->groups);
+    if (o->groups == 0)
+        shoal_driver_setting(driver, "groups", text);
+    if (o->gram == LASSO_GRAM_AUTO)
+        shoal_driver_setting(driver, "gram", data->gram_parts > 0 ? "yes" : "no");
+    if (o->folds == 0)
+        shoal_driver_setting(driver, "folds", "none");
+}
+
 shoal_status lasso_tell(shoal_driver *driver, shoal_err *err)
 {
     static const size_t MAX = LASSO_LAMBDAS_MAX;
@@ -69,6 +96,7 @@ shoal_status lasso_tell(shoal_driver *driver, shoal_err *err)
 
     if (held == NULL)
         return base_err_nomem(err, "telling coefficients");
+    tell_settings(driver);
     lasso_folds(d, d->lambdas, held, held + MAX);
     uint32_t chosen = lasso_choose(d, d->lambdas, (enum lasso_pick)o->pick, held, held + MAX);
     uint64_t from = chosen > 0 ? d->of[chosen - 1].end : 0, count = d->of[chosen].end - from;

@@ -264,5 +264,5 @@ const shoal_app app_lda = {.struct_size = sizeof app_lda,
                            .save = lda_save,
                            .score = lda_score,
                            .tell = lda_tell,
-                           .page = lda_page,
+                           .show = app_lda_show,
                            .held_out = "perplexity"};

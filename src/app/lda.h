@@ -3,7 +3,7 @@
  * (documents that are not trained on), lda_task.c (the tasks), lda_prior.c (priors that suit the
  * corpus), lda_counts.c (the model that a job is at), lda_model.c (models written and read),
  * lda_score.c (models at work), lda_tell.c (topics in words), lda_topics.c and
- * lda_page.c (topics on a page).
+ * lda_show.c (topics on a page).
  *
  * num/lda.h cuts the corpus into ranges of documents and of words, small enough for a cache. An
  * executor has some of the ranges of both sides, next to each other. Shard (I, J) of the table of
@@ -150,7 +150,7 @@ shoal_status lda_prior_step_words(shoal_driver *driver, const int64_t *c, shoal_
 shoal_status lda_save(shoal_driver *driver, shoal_model *model, shoal_err *err);
 shoal_status lda_score(shoal_score *score, shoal_err *err);
 shoal_status lda_tell(shoal_driver *driver, shoal_err *err);
-shoal_status lda_page(shoal_driver *driver, shoal_err *err); /* lda_page.c */
+shoal_status app_lda_show(shoal_driver *driver, shoal_err *err); /* lda_show.c */
 
 /* The model that the job is at after the last clock, a word's topics ascending. Counted from the records
  * of all tokens when it is asked for first; its arrays are the driver's, until it is dropped or asked

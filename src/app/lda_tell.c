@@ -92,6 +92,32 @@ static void tell_doubt(shoal_driver *driver)
     shoal_driver_say(driver, text);
 }
 
+/* What options that were left open came to. */
+static void tell_settings(shoal_driver *driver)
+{
+    const struct lda_options *o = shoal_driver_options(driver);
+    const struct lda_driver *d = shoal_driver_state(driver);
+    char text[32];
+
+    snprintf(text, sizeof text, "%u", d->topics);
+    if (o->topics == 0)
+        shoal_driver_setting(driver, "topics", text);
+    snprintf(text, sizeof text, "%.6g at first", lda_alpha(o, d->topics));
+    if (o->optimise == 0)
+        text[strcspn(text, " ")] = '\0';
+    if (o->alpha <= 0)
+        shoal_driver_setting(driver, "alpha", text);
+    snprintf(text, sizeof text, "%u", d->executors);
+    if (o->executors == 0)
+        shoal_driver_setting(driver, "executors", text);
+    if (o->evaluate == 0)
+        shoal_driver_setting(driver, "evaluate", "only the last");
+    if (o->optimise == 0)
+        shoal_driver_setting(driver, "optimise", "never");
+    if (o->holdout <= 0)
+        shoal_driver_setting(driver, "holdout", "none");
+}
+
 shoal_status lda_tell(shoal_driver *driver, shoal_err *err)
 {
     const struct base_alloc *alloc = env_alloc(shoal_driver_env(driver));
@@ -101,6 +127,7 @@ shoal_status lda_tell(shoal_driver *driver, shoal_err *err)
     if (st != SHOAL_OK)
         return st;
     tell_doubt(driver);
+    tell_settings(driver);
     struct topic *topic = base_calloc(alloc, model.topics, sizeof *topic);
     uint32_t *word = base_calloc(alloc, model.topics, 2 * WORDS * sizeof *word);
     if (topic != NULL && word != NULL)

@@ -1,4 +1,4 @@
-/* lda_topics.c - what a page shows of topics (lda_page.h), from the counts at the end of a job.
+/* lda_topics.c - what a page shows of topics (lda_show.h), from the counts at the end of a job.
  *
  * Topics are alike as far as their top words are: the sum over words that both have among their first
  * LDA_TOP of sqrt(share in one x share in the other), 1 for equal topics (Bhattacharyya's coefficient,
@@ -8,7 +8,7 @@
  * Coherence needs documents, which a job does not keep as such: they are read again, exactly as they
  * were for training, unless that is a pipe or too much to be worth it.
  * Tests: tests/cli/test_train_report.py. */
-#include "app/lda_page.h"
+#include "app/lda_show.h"
 
 #include "base/assert.h"
 #include "base/err.h"

@@ -456,5 +456,6 @@ const shoal_app app_logreg = {.struct_size = sizeof app_logreg,
                               .save = logreg_save,
                               .score = logreg_score,
                               .tell = logreg_tell,
+                              .show = app_logreg_show,
                               .state_version = LOGREG_STATE,
                               .staleness = SHOAL_STALENESS_PLANNED};

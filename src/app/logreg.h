@@ -1,7 +1,8 @@
 /* logreg.h - what the files of the application `logreg` share: logreg.c (options and the driver of
  * coordinate passes), logreg_newton.c, logreg_hinge.c and logreg_prox.c (drivers of Newton's method),
  * logreg_plan.c (data to
- * executors and tables), logreg_task.c (the tasks), logreg_score.c (models written and used).
+ * executors and tables), logreg_task.c (the tasks), logreg_score.c (models written and used),
+ * logreg_show.c (what was learnt, as lists).
  *
  * What is where, by the way to the minimum (num/linear.h has the ways):
  *
@@ -170,6 +171,10 @@ shoal_status logreg_run(shoal_task *task, shoal_err *err);
 shoal_status logreg_score(shoal_score *score, shoal_err *err);
 /* What is odd about the data: one class, columns that never vary. */
 shoal_status logreg_tell(shoal_driver *driver, shoal_err *err);
+/* Of a row with these margins: its loss, and the class that they speak for. */
+double app_logreg_loss(uint32_t loss, uint32_t lanes, const double *margin, uint32_t class);
+uint32_t app_logreg_class(uint32_t classes, uint32_t lanes, const double *margin);
+shoal_status app_logreg_show(shoal_driver *driver, shoal_err *err); /* logreg_show.c */
 
 /* In models. */
 struct logreg_shape {

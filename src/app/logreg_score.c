@@ -99,6 +99,48 @@ shoal_status logreg_save(shoal_driver *driver, shoal_model *model, shoal_err *er
 
 /* ---- telling ---- */
 
+static void tell_setting(shoal_driver *driver, bool open, const char *key, double value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%g", value);
+    if (open)
+        shoal_driver_setting(driver, key, text);
+}
+
+/* What options that were left open came to. */
+static void tell_settings(shoal_driver *driver)
+{
+    static const char *const WAYS[] = {[NUM_LINEAR_GRAM] = "newton, by the whole Hessian",
+                                       [NUM_LINEAR_NEWTON] = "newton",
+                                       [NUM_LINEAR_DUAL] = "sdca",
+                                       [NUM_LINEAR_LASSO] = "coordinate descent by columns",
+                                       [LOGREG_BY_SGD] = "sgd",
+                                       [LOGREG_BY_FACTORS] = "sgd"};
+    const struct logreg_options *o = shoal_driver_options(driver);
+    const struct logreg_driver *d = shoal_driver_state(driver);
+    bool newton = d->way == NUM_LINEAR_NEWTON || d->way == NUM_LINEAR_GRAM;
+    bool waves = d->bulk && !newton;
+
+    tell_setting(driver, o->lambda > 0, "cost", d->cost);
+    tell_setting(driver, o->lambda <= 0, "lambda", 1 / (d->cost * (double)d->rows));
+    if (o->algorithm == LOGREG_AUTO)
+        shoal_driver_setting(driver, "algorithm", WAYS[d->way]);
+    if (logreg_is_sgd(d->way))
+        shoal_driver_setting(driver, "tol", "not used");
+    else
+        tell_setting(driver, o->tol <= 0, "tol", d->tol);
+    tell_setting(driver, o->epochs == 0, "epochs", (double)logreg_epochs(o, d->way));
+    tell_setting(driver, o->executors == 0, "executors", d->executors);
+    tell_setting(driver, waves && o->wave == 0, "wave", fmin(LOGREG_WAVE, d->executors));
+    if (!waves)
+        shoal_driver_setting(driver, "wave", "not used");
+    if (o->judge == 0)
+        shoal_driver_setting(driver, "judge", newton ? "not used" : "when it pays");
+    if (!logreg_is_sgd(d->way))
+        shoal_driver_setting(driver, "rate", "not used");
+}
+
 shoal_status logreg_tell(shoal_driver *driver, shoal_err *err)
 {
     const struct logreg_options *o = shoal_driver_options(driver);
@@ -106,6 +148,7 @@ shoal_status logreg_tell(shoal_driver *driver, shoal_err *err)
     char line[120];
 
     (void)err;
+    tell_settings(driver);
     if (d->classes == 1) {
         double label;
         memcpy(&label, shoal_driver_rows_read(driver, LOGREG_LABEL), sizeof label);
@@ -213,7 +256,7 @@ static void predictor_fini(struct predictor *p)
 /* Margins of a row; the class that they speak for. */
 static uint32_t predict(struct predictor *p, const struct num_csr *x, uint64_t row)
 {
-    size_t lanes = p->shape.lanes, best = 0;
+    size_t lanes = p->shape.lanes;
 
     for (size_t k = 0; k < lanes; k++)
         p->margin[k] = p->shape.bias ? (double)p->weights[p->shape.columns * lanes + k] : 0;
@@ -225,11 +268,7 @@ static uint32_t predict(struct predictor *p, const struct num_csr *x, uint64_t r
         for (size_t k = 0; k < lanes; k++)
             p->margin[k] += value * (double)w[k];
     }
-    if (lanes == 1)
-        return p->margin[0] > 0 || p->shape.classes == 1 ? 0 : 1;
-    for (size_t k = 1; k < lanes; k++)
-        best = p->margin[k] > p->margin[best] ? k : best;
-    return (uint32_t)best;
+    return app_logreg_class(p->shape.classes, p->shape.lanes, p->margin);
 }
 
 static double sigmoid(double z)
@@ -263,32 +302,43 @@ static void find_shares(struct predictor *p)
 }
 
 /* log(sum of exp(margins)) - margin of the class */
-static double softmax_loss(const struct predictor *p, uint32_t class)
+static double softmax_loss(uint32_t lanes, const double *margin, uint32_t class)
 {
-    double most = p->margin[0], sum;
+    double most = margin[0], sum;
 
-    for (size_t k = 1; k < p->shape.lanes; k++)
-        most = fmax(most, p->margin[k]);
-    sum = exp(p->margin[0] - most);
-    for (size_t k = 1; k < p->shape.lanes; k++)
-        sum += exp(p->margin[k] - most);
-    return log(sum) + most - p->margin[class];
+    for (size_t k = 1; k < lanes; k++)
+        most = fmax(most, margin[k]);
+    sum = exp(margin[0] - most);
+    for (size_t k = 1; k < lanes; k++)
+        sum += exp(margin[k] - most);
+    return log(sum) + most - margin[class];
 }
 
-static double loss_of(const struct predictor *p, uint32_t class)
+double app_logreg_loss(uint32_t loss, uint32_t lanes, const double *margin, uint32_t class)
 {
     double sum = 0;
 
-    if (p->shape.loss == NUM_LINEAR_SOFTMAX)
-        return softmax_loss(p, class);
-    for (size_t k = 0; k < p->shape.lanes; k++) {
-        double m = class == k ? p->margin[k] : -p->margin[k], miss = fmax(1 - m, 0);
-        if (p->shape.loss == NUM_LINEAR_LOGISTIC)
+    if (loss == NUM_LINEAR_SOFTMAX)
+        return softmax_loss(lanes, margin, class);
+    for (size_t k = 0; k < lanes; k++) {
+        double m = class == k ? margin[k] : -margin[k], miss = fmax(1 - m, 0);
+        if (loss == NUM_LINEAR_LOGISTIC)
             sum += m > 0 ? log1p(exp(-m)) : log1p(exp(m)) - m;
         else
-            sum += p->shape.loss == NUM_LINEAR_HINGE ? miss : miss * miss;
+            sum += loss == NUM_LINEAR_HINGE ? miss : miss * miss;
     }
     return sum;
+}
+
+uint32_t app_logreg_class(uint32_t classes, uint32_t lanes, const double *margin)
+{
+    uint32_t best = 0;
+
+    if (lanes == 1)
+        return margin[0] > 0 || classes == 1 ? 0 : 1;
+    for (uint32_t k = 1; k < lanes; k++)
+        best = margin[k] > margin[best] ? k : best;
+    return best;
 }
 
 static double penalty_of(const struct predictor *p)
@@ -332,7 +382,7 @@ static void count_row(const struct predictor *p, uint32_t class, uint32_t said, 
         return;
     }
     t->right += said == class;
-    t->loss += loss_of(p, class);
+    t->loss += app_logreg_loss(p->shape.loss, p->shape.lanes, p->margin, class);
     if (shares)
         t->log_loss -= log(fmax(p->share[class], 1e-300));
 }

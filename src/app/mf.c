@@ -30,6 +30,7 @@
  * Tests: tests/unit/app/test_mf.c, tests/cli/test_train_mf.py. */
 #include "app/mf.h"
 
+#include "base/assert.h"
 #include "base/err.h"
 #include <inttypes.h>
 #include <math.h>
@@ -410,20 +411,33 @@ static shoal_status tell(shoal_driver *driver, shoal_err *err)
 {
     const struct mf_options *o = shoal_driver_options(driver);
     const struct mf_driver *d = shoal_driver_state(driver);
-    char line[100] = "chosen:";
+    const struct {
+        const char *key;
+        bool open, told;
+        double value;
+    } rows[] = {{"l2", o->l2 < 0, true, d->l2},
+                {"rate", o->rate <= 0 && o->algorithm == MF_SGD, true, mf_first_rate(o)},
+                {"epochs", o->epochs == 0, true, (double)mf_epochs(o)},
+                {"executors", o->executors == 0, true, d->executors},
+                {"tolerance", o->tolerance < 0, false, mf_tolerance(o)}};
+    char line[100] = "chosen:", value[32];
     size_t bare = strlen(line), at = bare;
 
     (void)err;
-    if (o->l2 < 0)
-        at += (size_t)snprintf(line + at, sizeof line - at, " l2=%g", d->l2);
-    if (o->rate <= 0 && o->algorithm == MF_SGD)
-        at += (size_t)snprintf(line + at, sizeof line - at, " rate=%g", mf_first_rate(o));
-    if (o->epochs == 0)
-        at += (size_t)snprintf(line + at, sizeof line - at, " epochs=%" PRIu64, mf_epochs(o));
-    if (o->executors == 0)
-        at += (size_t)snprintf(line + at, sizeof line - at, " executors=%u", d->executors);
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        if (!rows[i].open)
+            continue;
+        snprintf(value, sizeof value, "%g", rows[i].value);
+        if (!rows[i].told && rows[i].value <= 0)
+            snprintf(value, sizeof value, "not used");
+        shoal_driver_setting(driver, rows[i].key, value);
+        if (rows[i].told)
+            at += (size_t)snprintf(line + at, sizeof line - at, " %s=%s", rows[i].key, value);
+    }
     if (at > bare)
         shoal_driver_say(driver, line);
+    if (o->holdout <= 0)
+        shoal_driver_setting(driver, "holdout", "none");
     if (mf_keeps_earlier(d)) {
         snprintf(line, sizeof line,
                  "kept: the model of epoch %" PRIu64 " of %" PRIu64 ", best on held-out ratings",
@@ -450,4 +464,5 @@ const shoal_app app_mf = {.struct_size = sizeof app_mf,
                           .run = mf_run,
                           .save = mf_save,
                           .tell = tell,
+                          .show = app_mf_show,
                           .score = mf_score};

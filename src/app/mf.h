@@ -1,5 +1,6 @@
 /* mf.h - what the files of the application `mf` share: mf.c (the driver's decisions), mf_plan.c
- * (data to executors and tables), mf_task.c (the tasks), mf_score.c (models written and used).
+ * (data to executors and tables), mf_task.c (the tasks), mf_score.c (models written and used),
+ * mf_show.c (errors as a list).
  *
  * Users belong to executors, items to as many blocks (num/mf.h cuts them, and numbers them anew, in
  * slots). What is where:
@@ -103,6 +104,9 @@ shoal_status mf_plan_ratings(shoal_driver *driver, struct data_ratings *ratings,
 shoal_status mf_run(shoal_task *task, shoal_err *err);
 shoal_status mf_save(shoal_driver *driver, shoal_model *model, shoal_err *err);
 shoal_status mf_score(shoal_score *score, shoal_err *err);
+/* The factors that the model has in a slot. */
+const float *app_mf_row(shoal_driver *driver, bool user, uint32_t slot, size_t stride);
+shoal_status app_mf_show(shoal_driver *driver, shoal_err *err); /* mf_show.c */
 
 /* In the table MF_KEPT, followed by user_slot, item_slot (uint32_t by id), user_bias, item_bias (float
  * by id), and the names of users and of items, a line each. */

@@ -30,7 +30,7 @@ struct model_shape {
 
 /* Where the row of a slot is: in the tables of an earlier epoch if that is kept; else user factors of
  * sgd are in states, the others in shards. */
-static const float *row_of(shoal_driver *driver, bool user, uint32_t slot, size_t stride)
+const float *app_mf_row(shoal_driver *driver, bool user, uint32_t slot, size_t stride)
 {
     const struct mf_options *o = shoal_driver_options(driver);
     bool earlier = mf_keeps_earlier(shoal_driver_state(driver));
@@ -65,7 +65,7 @@ static shoal_status put_factors(shoal_driver *driver, shoal_model *model, bool u
     if (out == NULL)
         return base_err_nomem(err, "writing a model");
     for (uint32_t i = 0; i < count; i++) {
-        const float *row = row_of(driver, user, slot[i], stride);
+        const float *row = app_mf_row(driver, user, slot[i], stride);
         for (size_t k = 0; k < rank; k++)
             out[i * rank + k] = root * row[k];
     }

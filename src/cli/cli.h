@@ -42,10 +42,6 @@ struct cli_context {
     int *out_errno;            /* why out failed first; 0: not known. Told when the command ends */
     struct cli_progress *progress; /* of cli_watch */
     bool watched;                  /* cli_watch was called */
-    /* A page that is not drawn from the result: where its command still has one. Appends to `out`. */
-    shoal_status (*own_page)(const void *ctx, const char *command, struct base_buf *out,
-                             shoal_err *err);
-    const void *own_page_ctx;
 };
 
 struct cli_command {
@@ -97,8 +93,6 @@ int cli_main(int argc, const char *const *argv, FILE *out, FILE *err);
  * SHOAL_E_INVAL is a mistake in the call: it is reported as cli_usage does and returns 2. `err` may
  * be NULL or empty. */
 int cli_fail(const struct cli_context *cx, shoal_status status, const shoal_err *err);
-/* The object that is `error` in JSON, for a result that has one as a member. */
-void cli_fail_json(struct base_buf *out, const shoal_err *err);
 /* Prints "shoal sim: MESSAGE; see 'shoal sim --help'" and returns 2. */
 int cli_usage(const struct cli_context *cx, const char *format, ...) SHOAL_PRINTF(2, 3);
 /* The same from an err that was filled by somebody else, whatever its code. */

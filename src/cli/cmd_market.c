@@ -48,6 +48,7 @@ const struct cli_command cli_cmd_market = {
         "counts deadlines.",
     .example = "market prices.csv --kinds p3.2xlarge --work 20d --deadline 25d",
     .opts_of = shoal_market_opt_rows,
+    .schema_of = shoal_market_schema,
     .values_size = sizeof(shoal_market_opts),
     .arg_min = 1,
     .arg_max = 4096,

@@ -69,6 +69,7 @@ const struct cli_command cli_cmd_eval = {
         "has seen no label of it, is 'unknown', and null with --json.",
     .example = "eval model.shoal test.svm",
     .opts_of = shoal_eval_opt_rows,
+    .schema_of = shoal_eval_schema,
     .values_size = sizeof(shoal_predict_opts),
     .arg_min = 2,
     .arg_max = 2,

@@ -8,14 +8,14 @@
 #include "app/app.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
-#include "cli/repeat.h"
-#include "cli/train_page.h"
+#include "cli/report.h"
 #include "cli/train_show.h"
 #include "data/corpus.h"
 #include "env/system.h"
 #include "train/checkpoint.h"
 #include "train/listing.h"
 #include "train/options.h"
+#include "train/result.h"
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SETTINGS_MAX = 1 << 16, SAID_MAX = 1 << 20, STALENESS_MAX = 1000 };
+enum { SETTINGS_MAX = 1 << 16, STALENESS_MAX = 1000 };
 
 struct values {
     uint64_t workers, threads, seed;
@@ -265,7 +265,7 @@ static void say(void *ctx, enum base_log_level level, const char *text)
 }
 
 static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
-                          struct cli_trained *trained, shoal_err *err)
+                          struct train_job_result *out, double *out_cpu_s, shoal_err *err)
 {
     struct cli_train_line line;
     struct train_claim ours = {.lock = -1};
@@ -285,19 +285,19 @@ static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
     opts->tick = tick;
     opts->ctx = &line;
     cli_train_line_start(&line, cx, opts->app, opts->path);
-    st = train_job_run(cx->env, opts, &trained->result, err);
+    st = train_job_run(cx->env, opts, out, err);
     if (line.begun_ns != 0)
         cli_interrupt_stop();
     cli_train_line_end(&line);
     train_claim_drop(&ours);
     if (st == SHOAL_E_CANCELLED) {
         shoal_err why = *err;
-        base_err(err, st, "stopped after %s", cli_train_steps(&line.stats, steps, sizeof steps));
+        base_err(err, st, "stopped after %s", train_steps_text(&line.stats, steps, sizeof steps));
         base_err_hint(err, "%s", why.hint);
     }
-    if (st == SHOAL_OK && folder >= 0 && trained->result.model_status == SHOAL_OK)
+    if (st == SHOAL_OK && folder >= 0 && out->model_status == SHOAL_OK)
         train_shelf_empty(folder);
-    trained->cpu_s = env_cpu_all_s();
+    *out_cpu_s = env_cpu_all_s();
     opts->checkpoint.log = NULL;
     opts->ctx = NULL;
 out:
@@ -305,71 +305,52 @@ out:
     return st;
 }
 
-/* The page of the job that has ended, in place of what the file was. */
-static shoal_status write_page(const struct cli_context *cx, const struct values *v,
-                               const char *const *args, const struct train_job_opts *opts,
-                               const struct cli_trained *trained, shoal_err *err)
+/* What to do next, for people. */
+static void hint(const struct cli_context *cx, const struct values *v, const shoal_app *app)
 {
-    const struct base_alloc *alloc = env_alloc(cx->env);
-    struct base_buf page, command;
-    struct values again = *v;
-    shoal_status st;
-
-    again.resume = false; /* from the beginning: what it went on from is no more */
-    base_buf_init(&page, alloc, CLI_TRAIN_PAGE_MAX);
-    base_buf_init(&command, alloc, SETTINGS_MAX);
-    cli_repeat_command(cx->command, &again, args, 2, &command);
-    st = base_buf_status(&command);
-    if (st == SHOAL_E_LIMIT)
-        base_err(err, st, "cannot write the page: a command of more than %d bytes", SETTINGS_MAX);
-    else if (st != SHOAL_OK)
-        base_err_nomem(err, "writing the page");
-    if (st == SHOAL_OK)
-        st = cli_train_page(&(struct cli_train_page){trained, opts, command.data, opts->page},
-                            &page, err);
-    if (st == SHOAL_OK)
-        st = env_write_whole(cx->env, v->report, page.data, page.size, err);
-    base_buf_fini(&page);
-    base_buf_fini(&command);
-    return st;
-}
-
-/* With --checkpoint the work is not lost: what is left to do can be done again. */
-static shoal_err model_error(const struct values *v, const struct cli_trained *trained)
-{
-    shoal_err err = trained->result.model_err;
-
-    err.code = trained->result.model_status;
-    if (v->checkpoint != NULL && (v->resume || trained->result.stats.checkpoints > 0))
-        base_err_hint(&err,
-                      "the checkpoint in '%s' is kept: mend that and run it again with --resume",
-                      v->checkpoint);
-    return err;
+    if (!cx->terminal || cx->json || cx->csv)
+        return;
+    if (v->out == NULL && app->save != NULL)
+        base_log(&cx->log, BASE_LOG_INFO, "no model was kept; --out FILE keeps one");
+    if (v->report == NULL)
+        base_log(&cx->log, BASE_LOG_INFO, "add --report out.html for a page about it");
 }
 
 /* What came of the job; a model or page that cannot be written any more does not take the rest
  * away. JSON is one object, with the error in it; where both failed it has the model's, and the
  * page's is a warning. */
 static int show(const struct cli_context *cx, const struct values *v, const char *const *args,
-                const struct train_job_opts *opts, struct cli_trained *trained)
+                const struct train_ended *ended, struct train_learnt *learnt)
 {
-    shoal_err page = SHOAL_ERR_INIT, model = model_error(v, trained);
-    bool paged, kept = model.code == SHOAL_OK;
+    struct values again = *v;
+    struct cli_report report = {cx, v->report, &again, args, 2};
+    const shoal_result *result = NULL;
+    shoal_err page = SHOAL_ERR_INIT, model = train_result_model_error(ended);
+    shoal_status st = train_result_make(ended, learnt, &result, &page);
 
-    page.code = v->report != NULL ? write_page(cx, v, args, opts, trained, &page) : SHOAL_OK;
-    paged = page.code == SHOAL_OK;
-    trained->report = paged ? v->report : NULL;
-    trained->model = kept ? trained->model : NULL;
-    trained->error = kept ? page : model;
-    cli_train_warn(cx, trained);
-    int rc = cli_train_print(cx, trained);
+    if (st != SHOAL_OK)
+        return cli_fail(cx, st, &page);
+    again.resume = false; /* from the beginning: what it went on from is no more */
+    if (v->report != NULL) {
+        train_result_wrote(result, v->report, NULL);
+        page.code = cli_report_write(&report, result, &page);
+        if (page.code != SHOAL_OK)
+            train_result_wrote(result, NULL, &page);
+    }
+    bool paged = page.code == SHOAL_OK, kept = model.code == SHOAL_OK;
+    int rc = cli_show(cx, result);
+    shoal_result_free(result);
+    if (paged && v->report != NULL && !cx->json && !cx->csv && cli_flush(cx))
+        base_log(&cx->log, BASE_LOG_INFO, "report: %s", v->report);
+    if (kept && paged) {
+        hint(cx, v, ended->opts->app);
+        return rc;
+    }
     if (!paged && !kept && cx->json)
         base_log(&cx->log, BASE_LOG_WARN, "no page: %s", page.message);
     else if (!paged && !kept)
         (void)cli_fail(cx, page.code, &page);
-    if (kept && paged)
-        return rc;
-    return cx->json ? 1 : cli_fail(cx, trained->error.code, &trained->error);
+    return cx->json ? 1 : cli_fail(cx, kept ? page.code : model.code, kept ? &page : &model);
 }
 
 static int run(struct cli_context *cx, const void *values, const char *const *args,
@@ -378,8 +359,10 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     const struct values *v = values;
     shoal_err err = SHOAL_ERR_INIT;
     struct train_job_opts opts = TRAIN_JOB_OPTS_INIT;
-    struct cli_trained trained = {.model = v->out};
-    struct base_buf settings, page;
+    struct train_job_result done = {0};
+    struct train_ended ended = {.opts = &opts, .result = &done};
+    struct train_learnt learnt;
+    struct base_buf settings;
     char name[64], word[PATH_MAX], address[CLI_ADDRESS_SIZE];
     uint32_t cores = env_cpu_count(cx->env);
     shoal_status st;
@@ -400,7 +383,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     if (v->resume && v->checkpoint == NULL)
         return cli_usage(cx, "--resume wants to know the folder: --checkpoint DIR");
     snprintf(name, sizeof name, "%s-%lld", opts.app->name, (long long)getpid());
-    opts.name = trained.name = v->name != NULL ? v->name : name;
+    opts.name = v->name != NULL ? v->name : name;
     opts.word = strchr(args[0], '/') != NULL ? env_full_path(args[0], word) : NULL;
     opts.path = args[1];
     opts.workers = (uint32_t)v->workers;
@@ -415,21 +398,17 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     opts.checkpoint.dir = v->checkpoint;
     opts.checkpoint.every_ms = (uint64_t)(1000 * v->every_s);
     opts.checkpoint.resume = v->resume;
-    trained.app = opts.app;
-    trained.threads = opts.threads;
-    trained.data_bytes = env_file_bytes(opts.path);
+    ended.data_bytes = env_file_bytes(opts.path);
     base_buf_init(&settings, env_alloc(cx->env), SETTINGS_MAX);
-    base_buf_init(&trained.said, env_alloc(cx->env), SAID_MAX);
-    base_buf_init(&page, env_alloc(cx->env), SHOAL_PAGE_MAX);
-    opts.said = &trained.said;
-    opts.page = v->report != NULL ? &page : NULL;
+    train_learnt_init(&learnt, env_alloc(cx->env), v->report != NULL);
+    opts.learnt = &learnt;
     cli_memory_watch(cx, v->spill);
     st = join_settings(v, &settings, &err);
     if (st == SHOAL_OK)
         st = check_settings(cx, opts.app, args[0], &settings, &err);
     if (st == SHOAL_OK)
         st = parse_staleness(v, opts.app, &opts.staleness, &err);
-    opts.settings = trained.settings = settings.data;
+    opts.settings = settings.data;
     if (st == SHOAL_OK)
         st = check_model(cx, &opts, v, &err);
     if (st == SHOAL_OK)
@@ -443,13 +422,12 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     opts.memory_max = env_memory_space(cx->env, opts.memory_max);
     if (st == SHOAL_OK) {
         warn_if_open(cx, address);
-        st = train(cx, &opts, &trained, &err);
+        st = train(cx, &opts, &done, &ended.cpu_s, &err);
     }
     env_memory_explain(cx->env, v->spill, st, &err);
-    rc = st == SHOAL_OK ? show(cx, v, args, &opts, &trained) : cli_fail(cx, st, &err);
+    rc = st == SHOAL_OK ? show(cx, v, args, &ended, &learnt) : cli_fail(cx, st, &err);
     base_buf_fini(&settings);
-    base_buf_fini(&page);
-    base_buf_fini(&trained.said);
+    train_learnt_fini(&learnt);
     if (st == SHOAL_E_CANCELLED) {
         fflush(cx->out);
         cli_interrupt_raise();
@@ -477,6 +455,8 @@ const struct cli_command cli_cmd_train = {
     .arg_min = 2,
     .arg_max = 2,
     .arg_complete = "data",
+    .schema_of = shoal_train_schema,
     .json = true,
+    .csv = true,
     .run = run,
 };

@@ -12,7 +12,7 @@
 
 enum { LINE_MAX_BYTES = 4096 };
 
-void cli_fail_json(struct base_buf *out, const shoal_err *err)
+static void put_json(struct base_buf *out, const shoal_err *err)
 {
     base_buf_puts(out, "{\"code\":");
     base_buf_json_string(out, shoal_status_name(err->code));
@@ -33,7 +33,7 @@ static void print_json(const struct cli_context *cx, const shoal_err *err)
 
     base_buf_init(&buf, &base_alloc_libc, 16 * LINE_MAX_BYTES);
     base_buf_puts(&buf, "{\"v\":1,\"error\":");
-    cli_fail_json(&buf, err);
+    put_json(&buf, err);
     base_buf_puts(&buf, "}\n");
     if (base_buf_status(&buf) == SHOAL_OK)
         fwrite(buf.data, 1, buf.size, cx->out);

@@ -291,7 +291,13 @@ shoal_status cli_report_check(const struct cli_context *cx, const void *values,
     return st;
 }
 
-shoal_status cli_report_write(const struct cli_report *report, cli_report_fn make, const void *ctx,
+static bool append(void *ctx, const char *text, size_t size)
+{
+    base_buf_append(ctx, text, size);
+    return base_buf_status(ctx) == SHOAL_OK;
+}
+
+shoal_status cli_report_write(const struct cli_report *report, const shoal_result *result,
                               shoal_err *err)
 {
     const struct cli_context *cx = report->cx;
@@ -305,7 +311,7 @@ shoal_status cli_report_write(const struct cli_report *report, cli_report_fn mak
         cli_repeat_word(report->path, &command);
     }
     shoal_status st = base_buf_status(&command) == SHOAL_OK
-                          ? make(ctx, command.data, &page, err)
+                          ? shoal_result_page(result, command.data, append, &page, err)
                           : base_err_nomem(err, "writing the report");
     if (st == SHOAL_OK && cli_report_to_stdout(report->path))
         (void)cli_put(cx, page.data, page.size);
@@ -422,18 +428,6 @@ shoal_watch *cli_watch(struct cli_context *cx)
     return cli_interrupt_watch();
 }
 
-static bool append(void *ctx, const char *text, size_t size)
-{
-    base_buf_append(ctx, text, size);
-    return base_buf_status(ctx) == SHOAL_OK;
-}
-
-static shoal_status draw_page(const void *ctx, const char *command, struct base_buf *out,
-                              shoal_err *err)
-{
-    return shoal_result_page(ctx, command, append, out, err);
-}
-
 static int finish(const struct cli_context *cx, shoal_status st, const shoal_result *result,
                   const struct cli_report *report, const shoal_err *failed)
 {
@@ -443,10 +437,8 @@ static int finish(const struct cli_context *cx, shoal_status st, const shoal_res
         return 1; /* told when the command ends, unless the reader left */
     if (st != SHOAL_OK)
         return cli_fail(cx, st, failed);
-    if (cx->report != NULL) {
-        st = cx->own_page != NULL ? cli_report_write(report, cx->own_page, cx->own_page_ctx, &err)
-                                  : cli_report_write(report, draw_page, result, &err);
-    }
+    if (cx->report != NULL)
+        st = cli_report_write(report, result, &err);
     if (st == SHOAL_OK && cli_report_to_stdout(cx->report))
         return 0;
     if (st != SHOAL_OK) { /* tables are shown whatever became of the page */

@@ -5,10 +5,6 @@
 
 #include "cli/cli.h"
 
-/* Appends the page to `out`; `command` repeats the run. */
-typedef shoal_status (*cli_report_fn)(const void *ctx, const char *command, struct base_buf *out,
-                                      shoal_err *err);
-
 struct cli_report {
     const struct cli_context *cx;
     const char *path;
@@ -24,8 +20,8 @@ SHOAL_MUST_USE shoal_status cli_report_check(const struct cli_context *cx, const
 
 bool cli_report_to_stdout(const char *path); /* NULL: no */
 
-/* Makes the page and writes it, or nothing. */
-SHOAL_MUST_USE shoal_status cli_report_write(const struct cli_report *report, cli_report_fn make,
-                                             const void *ctx, shoal_err *err);
+/* Makes the page of a result and writes it, or nothing. */
+SHOAL_MUST_USE shoal_status cli_report_write(const struct cli_report *report,
+                                             const shoal_result *result, shoal_err *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/text.h"
 #include "cli/train_show.h"
+#include "train/result.h"
 #include <math.h>
 #include <string.h>
 
@@ -137,7 +138,7 @@ static void put_objective(struct cli_screen *s, unsigned row, const struct cli_t
     label(s, row, "objective");
     at = isfinite(value)
              ? cli_screen_printf(s, row, VALUE, PAGE_PLAIN, "%s %s", text_of(status, "objective"),
-                                 cli_train_value(value, 6, text, sizeof text))
+                                 train_value_text(value, 6, text, sizeof text))
              : cli_screen_put(s, row, VALUE, PAGE_PLAIN, "not known yet");
     if (look->plain || count < 2 || at + 3 >= s->columns)
         return;
@@ -161,7 +162,7 @@ static void put_rate(struct cli_screen *s, unsigned row, const json_t *status)
 
     label(s, row, "rate");
     base_buf_init(&text, s->alloc, TEXT_MAX);
-    cli_train_put_rate(&text, isfinite(rate) ? rate : 0, text_of(status, "unit"));
+    train_put_rate(&text, isfinite(rate) ? rate : 0, text_of(status, "unit"));
     if (base_buf_status(&text) == SHOAL_OK)
         (void)cli_screen_printf(
             s, row, VALUE, PAGE_PLAIN, "%s   clock %s   %s tasks, %s run again", text.data,
@@ -441,10 +442,10 @@ static struct cells job_cells(const struct train_listing *job,
     if (isfinite(progress))
         CELL(c, 4, "%.0f %%", floor(100 * progress));
     if (isfinite(value))
-        (void)cli_train_value(value, 5, c.text[5], sizeof c.text[5]);
+        (void)train_value_text(value, 5, c.text[5], sizeof c.text[5]);
     base_buf_init(&rate, &base_alloc_libc, TEXT_MAX);
-    cli_train_put_rate(&rate, fmax(train_jobs_number(status, "units_per_s"), 0),
-                       text_of(status, "unit"));
+    train_put_rate(&rate, fmax(train_jobs_number(status, "units_per_s"), 0),
+                   text_of(status, "unit"));
     if (base_buf_status(&rate) == SHOAL_OK)
         CELL(c, 6, "%.40s", rate.data);
     base_buf_fini(&rate);

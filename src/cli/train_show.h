@@ -1,4 +1,4 @@
-/* train_show.h - what `shoal train` shows: a line while it runs, words or JSON at the end.
+/* train_show.h - the line that `shoal train` shows while it runs, and parts of it for other views.
  * Tests: tests/unit/cli/test_train_show.c. */
 #ifndef CLI_TRAIN_SHOW_H
 #define CLI_TRAIN_SHOW_H
@@ -57,33 +57,9 @@ double cli_train_pace_left(struct cli_train_pace *pace, double progress, double 
 
 /* Parts for other views. */
 void cli_train_put_bar(struct base_buf *out, double share, unsigned columns, bool ascii);
-void cli_train_put_rate(struct base_buf *out, double rate, const char *units); /* 61.3 M tok/s */
-/* An objective with so many digits, and more before it would get an exponent. Returns out. */
-const char *cli_train_value(double value, int digits, char *out, size_t size);
 /* Eight heights between the least and the greatest; the last `columns` values. */
 void cli_train_put_spark(struct base_buf *out, const double *values, size_t count, size_t columns,
                          bool ascii);
 double cli_train_mean_staleness(const uint64_t *counts, size_t count);
-
-struct cli_trained {
-    const shoal_app *app;
-    const char *name, *model;
-    const char *report; /* the page that was written; NULL: none */
-    struct train_job_result result;
-    struct base_buf said; /* by the application, lines */
-    double cpu_s;
-    const char *settings; /* of the application, "key=value" lines; NULL: none */
-    uint32_t threads;     /* of each worker */
-    double data_bytes;    /* NAN: the data is not a file */
-    shoal_err error;      /* why the model or the page is not there; SHOAL_OK: nothing failed */
-};
-/* "12 iterations", or clocks where the application does not count them. Returns out. */
-const char *cli_train_steps(const struct train_stats *stats, char *out, size_t size);
-/* How it ended, a clause: "converged, the minimum is at most 0.002 % lower"; nothing if that is unsaid. */
-void cli_train_put_stopped(struct base_buf *out, const struct train_stats *stats);
-/* Warns on stderr if the job did not converge. */
-void cli_train_warn(const struct cli_context *cx, const struct cli_trained *trained);
-/* Words, or one JSON object with the error in it: in words that is told apart, by cli_fail. */
-int cli_train_print(const struct cli_context *cx, const struct cli_trained *t);
 
 #endif

@@ -298,6 +298,11 @@ static const shoal_field answer_fields[] = {
 static const shoal_schema answer_schema = {"market", NULL, "Buying for work that can move",
                                            answer_fields, BASE_COUNT(answer_fields)};
 
+const shoal_schema *shoal_market_schema(void)
+{
+    return &answer_schema;
+}
+
 /* ---- filling them ---- */
 
 /* What lives as long as the result. */

@@ -85,7 +85,8 @@ static void put_cell(struct base_buf *out, const struct page_column *column, con
 
     (void)page_column_text(column, record, text, sizeof text);
     bool best = column->best[0] != '\0' && strcmp(text, column->best) == 0;
-    base_buf_puts(out, words ? "<td" : "<td class=\"r\"");
+    bool wide = (column->field->flags & SHOAL_FIELD_WRAP) != 0;
+    base_buf_puts(out, !words ? "<td class=\"r\"" : wide ? "<td class=\"w\"" : "<td");
     if (!words && needs_value(column->field->unit)) {
         double value = page_column_number(column, record);
         if (isfinite(value))
@@ -148,10 +149,60 @@ static void put_table(struct base_buf *out, const char *title, const shoal_schem
             page_unit_text(SHOAL_UNIT_COUNT, (double)(records->count - i), left, sizeof left));
 }
 
+/* Numbers and words that stand by themselves. */
+static void put_fact(struct base_buf *out, const shoal_field *field, const void *record)
+{
+    char text[PAGE_CELL_TEXT];
+
+    base_buf_puts(out, "<div><dt>");
+    base_buf_html(out, field->title);
+    base_buf_puts(out, "</dt><dd>");
+    base_buf_html(out, page_cell_text(field, record, text, sizeof text));
+    base_buf_puts(out, "</dd></div>\n");
+}
+
+static size_t put_known_facts(struct base_buf *out, const shoal_schema *schema, const void *record)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < schema->field_count; i++) {
+        const shoal_field *field = &schema->fields[i];
+        if (field->title == NULL || field->type > SHOAL_FIELD_CHOICE ||
+            !page_is_known(field, record))
+            continue;
+        base_buf_puts(out, count++ == 0 ? "<dl class=\"facts\">\n" : "");
+        put_fact(out, field, record);
+    }
+    base_buf_puts(out, count > 0 ? "</dl>" : "");
+    return count;
+}
+
+static void put_facts(struct base_buf *out, const shoal_schema *schema, const void *record)
+{
+    struct base_buf facts;
+
+    base_buf_init(&facts, out->alloc, PAGE_BYTES_MAX);
+    if (put_known_facts(&facts, schema, record) > 0) {
+        base_buf_puts(out, "<section class=\"panel\" aria-label=\"Facts\">");
+        base_buf_append(out, facts.data, facts.size);
+        base_buf_puts(out, "</section>\n");
+    }
+    if (base_buf_status(&facts) != SHOAL_OK)
+        out->status = base_buf_status(&facts);
+    base_buf_fini(&facts);
+}
+
+/* A list of a single record without a name is no table. */
+static bool is_facts(const shoal_schema *schema, const shoal_records *records)
+{
+    return records->count == 1 && schema->fields[0].type < SHOAL_FIELD_BOOL;
+}
+
 /* `of`: which of several the list is about; NULL: there is one. */
 static void put_section(struct base_buf *out, const char *title, const char *of,
                         const shoal_schema *schema, const shoal_records *records)
 {
+    max_align_t scratch[PAGE_RECORD_BYTES / sizeof(max_align_t)];
     struct base_buf name;
 
     base_buf_init(&name, out->alloc, PAGE_BYTES_MAX);
@@ -169,34 +220,12 @@ static void put_section(struct base_buf *out, const char *title, const char *of,
     base_buf_puts(out, "<div class=\"head\"><h2>");
     base_buf_html(out, name.data);
     base_buf_puts(out, "</h2></div>\n");
-    put_table(out, name.data, schema, records);
+    if (is_facts(schema, records))
+        (void)put_known_facts(out, schema, page_record(records, 0, scratch));
+    else
+        put_table(out, name.data, schema, records);
     base_buf_puts(out, "</section>\n");
     base_buf_fini(&name);
-}
-
-/* Numbers and words that stand by themselves. */
-static void put_facts(struct base_buf *out, const shoal_schema *schema, const void *record)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < schema->field_count; i++) {
-        const shoal_field *field = &schema->fields[i];
-        char text[PAGE_CELL_TEXT];
-        if (field->title == NULL || field->type > SHOAL_FIELD_CHOICE ||
-            !page_is_known(field, record))
-            continue;
-        if (!any)
-            base_buf_puts(out,
-                          "<section class=\"panel\" aria-label=\"Facts\"><dl class=\"facts\">\n");
-        any = true;
-        base_buf_puts(out, "<div><dt>");
-        base_buf_html(out, field->title);
-        base_buf_puts(out, "</dt><dd>");
-        base_buf_html(out, page_cell_text(field, record, text, sizeof text));
-        base_buf_puts(out, "</dd></div>\n");
-    }
-    if (any)
-        base_buf_puts(out, "</dl></section>\n");
 }
 
 /* ---- pictures ---- */
@@ -239,7 +268,7 @@ static const char *const units[] = {
     [SHOAL_UNIT_NONE] = "none",       [SHOAL_UNIT_COUNT] = "count", [SHOAL_UNIT_VALUE] = "value",
     [SHOAL_UNIT_SECONDS] = "seconds", [SHOAL_UNIT_HOURS] = "hours", [SHOAL_UNIT_MS] = "ms",
     [SHOAL_UNIT_DATE] = "date",       [SHOAL_UNIT_SHARE] = "share", [SHOAL_UNIT_USD] = "usd",
-    [SHOAL_UNIT_BYTES] = "bytes",     [SHOAL_UNIT_TIMES] = "times"};
+    [SHOAL_UNIT_BYTES] = "bytes",     [SHOAL_UNIT_TIMES] = "times", [SHOAL_UNIT_PERCENT] = "share"};
 
 static void json_text(struct base_buf *out, const char *before, const char *text)
 {
@@ -292,6 +321,7 @@ static void json_axis(struct base_buf *out, const char *before, const shoal_axis
         base_buf_printf(out, ",\"low\":%.9g,\"high\":%.9g", axis->low, axis->high);
     if (axis->from != 0)
         base_buf_printf(out, ",\"from\":%.12g", axis->from);
+    base_buf_puts(out, axis->down ? ",\"down\":true" : "");
     base_buf_puts(out, "}");
 }
 
@@ -452,6 +482,12 @@ static const char *record_name(const shoal_result *result, const void *record)
                : NULL;
 }
 
+/* By which pictures find the list behind which they stand. */
+static const char *list_name(const shoal_field *field)
+{
+    return field->name != NULL ? field->name : field->of->name;
+}
+
 static void put_list(struct base_buf *out, const shoal_result *result, const shoal_field *field)
 {
     max_align_t scratch[PAGE_RECORD_BYTES / sizeof(max_align_t)];
@@ -486,6 +522,7 @@ static void put_main(struct base_buf *out, const shoal_result *result, const cha
         base_buf_puts(out,
                       "<noscript><p class=\"warn\">Pictures are drawn by a script, which does "
                       "not run here. Words and tables are complete without it.</p></noscript>\n");
+    put_pictures(out, result, "", placed);
     if (table && result->records.count > 0)
         put_section(out, NULL, NULL, schema, &result->records);
     if (table)
@@ -496,8 +533,7 @@ static void put_main(struct base_buf *out, const shoal_result *result, const cha
             (field->type != SHOAL_FIELD_RECORDS && field->type != SHOAL_FIELD_KEYED))
             continue;
         put_list(out, result, field);
-        if (field->name != NULL)
-            put_pictures(out, result, field->name, placed);
+        put_pictures(out, result, list_name(field), placed);
         if (!table)
             put_pictures(out, result, NULL, placed);
         table = true;

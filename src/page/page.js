@@ -235,11 +235,11 @@ function draw_marks(svg, picture, X, box) {
 }
 
 /* Names at the ends of lines, those that have room, in the margin they were given. */
-function draw_names(svg, shown, X, Y, box) {
+function draw_names(svg, shown, X, Y, box, down) {
   const ends = [];
   for (const s of shown) {
-    let i = s.y.length - 1;
-    while (i > 0 && !known(s.y[i])) i--;
+    let i = down ? 0 : s.y.length - 1;
+    while (down ? i < s.y.length - 1 && !known(s.y[i]) : i > 0 && !known(s.y[i])) i += down ? 1 : -1;
     if (known(s.y[i]) && !s.many && !s.wide && !s.apart) ends.push({s, y: Y.at(s.y[i]), x: X.at(x_of(s, i))});
   }
   ends.sort((a, b) => a.y - b.y);
@@ -279,7 +279,8 @@ function lines(svg, picture, shown, width) {
   const Y = scale_of(picture.y, ends.y0, ends.y1, box.bottom, box.top, 5, true);
   box.left = 10 + TEXT_PX * Math.max(2, ...Y.marks.map(v => Y.text(v).length));
   box.right = width - margin;
-  const X = scale_of(picture.x, ends.x0, ends.x1, box.left, box.right, Math.max(3, Math.floor(width / 110)), dots);
+  const sides = picture.x.down ? [box.right, box.left] : [box.left, box.right];
+  const X = scale_of(picture.x, ends.x0, ends.x1, ...sides, Math.max(3, Math.floor(width / 110)), dots);
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   draw_axes(svg, picture, X, Y, box);
   draw_marks(svg, picture, X, box);
@@ -290,7 +291,7 @@ function lines(svg, picture, shown, width) {
     if (dots || s.apart || s.dots || s.y.length === 1)
       s.y.forEach((y, i) => known(y) && (dots || s.apart || is_news(s, i)) && draw(svg, "circle", {class: "dot c" + s.colour, cx: px(X.at(x_of(s, i))), cy: px(Y.at(y)), r: 3.5}));
   }
-  if (named) draw_names(svg, shown, X, Y, box);
+  if (named) draw_names(svg, shown, X, Y, box, picture.x.down);
   if (dots) name_dots(svg, shown, X, Y, box);
   return dots ? look_at_dots(picture, shown, X, Y) : look_at_lines(picture, shown, X, Y, box, steps);
 }

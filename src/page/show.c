@@ -371,6 +371,8 @@ shoal_status page_show(const struct page_screen *screen, const shoal_result *res
     if (st == SHOAL_OK && result->verdict != NULL && result->verdict[0] != '\0' &&
         ((between && !put(screen, "\n")) || !put_lines(screen, result->verdict)))
         st = SHOAL_E_IO;
+    if (st == SHOAL_OK && !put_lines(screen, result->lines))
+        st = SHOAL_E_IO;
     return st;
 }
 

@@ -206,20 +206,30 @@ void *shoal_driver_kept(const shoal_driver *driver)
 
 void shoal_driver_say(shoal_driver *driver, const char *line)
 {
-    if (driver->said != NULL)
-        base_buf_printf(driver->said, "%s\n", line);
+    if (driver->learnt != NULL)
+        train_learnt_say(driver->learnt, line);
 }
 
-shoal_status shoal_driver_page(shoal_driver *driver, const char *html, size_t size)
+void shoal_driver_setting(shoal_driver *driver, const char *key, const char *value)
 {
-    struct base_buf *page = driver->page;
+    if (driver->learnt != NULL)
+        train_learnt_set(driver->learnt, key, value);
+}
 
-    if (page == NULL)
-        return SHOAL_E_INVAL;
-    if (base_buf_status(page) == SHOAL_OK && size > page->size_max - page->size)
-        return SHOAL_E_LIMIT;
-    base_buf_append(page, html, size);
-    return base_buf_status(page);
+shoal_status shoal_driver_records(shoal_driver *driver, const shoal_schema *schema,
+                                  const shoal_records *records, shoal_err *err)
+{
+    if (!driver->showing)
+        return base_err(err, SHOAL_E_INVAL, "records are given in the hook 'show'");
+    return train_learnt_list(driver->learnt, schema, records, err);
+}
+
+shoal_status shoal_driver_picture(shoal_driver *driver, const shoal_picture *picture,
+                                  shoal_err *err)
+{
+    if (!driver->showing)
+        return base_err(err, SHOAL_E_INVAL, "pictures are given in the hook 'show'");
+    return train_learnt_picture(driver->learnt, picture, err);
 }
 
 void shoal_driver_finish(shoal_driver *driver)

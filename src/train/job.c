@@ -67,28 +67,6 @@ static shoal_status save_model(shoal_env *env, struct job *job, shoal_err *err)
     return train_model_commit(model, err);
 }
 
-/* The work is done: that it cannot be told of is said in its place. */
-static void tell(const struct job *job)
-{
-    shoal_err err = {0};
-
-    if (train_master_tell(job->master, job->opts->said, &err) != SHOAL_OK)
-        base_buf_printf(job->opts->said, "what was learnt cannot be told: %s\n", err.message);
-}
-
-static void make_page(const struct job *job)
-{
-    struct base_buf *page = job->opts->page;
-    shoal_err err = {0};
-
-    if (train_master_page(job->master, page, &err) == SHOAL_OK)
-        return;
-    base_buf_clear(page);
-    base_buf_puts(page, "<section class=\"panel\"><p>What was learnt cannot be shown: ");
-    base_buf_html(page, err.message);
-    base_buf_puts(page, "</p></section>\n");
-}
-
 static shoal_status list(shoal_env *env, const struct job *job, const struct wire_key *key,
                          shoal_err *err)
 {
@@ -131,6 +109,7 @@ static shoal_status run_loop(struct job *job, struct train_job_result *out, shoa
     out->seconds = (double)(env_now_ns(env) - started) / 1e9;
     out->stats = train_master_stats(job->master);
     out->begun_ns = started;
+    out->staleness = train_master_asked(job->master)->staleness;
     note_crew(job);
     out->trail = *train_master_trail(job->master);
     return st;
@@ -177,10 +156,8 @@ shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
         st = run_loop(&job, &result, err);
     if (st == SHOAL_OK && opts->model != NULL)
         result.model_status = save_model(env, &job, &result.model_err);
-    if (st == SHOAL_OK && opts->said != NULL)
-        tell(&job);
-    if (st == SHOAL_OK && opts->page != NULL)
-        make_page(&job);
+    if (st == SHOAL_OK && opts->learnt != NULL)
+        train_master_learn(job.master, opts->learnt);
     train_master_free(job.master);
     wire_key_wipe(&key);
     env_loop_free(job.loop);

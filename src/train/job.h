@@ -25,9 +25,8 @@ struct train_job_opts {
     const char *listing;        /* file that tells onlookers of the job; NULL: none */
     size_t memory_max;          /* address space for data and tables */
     struct train_checkpoint_opts checkpoint;
-    struct base_buf *said; /* lines about what was learnt are added to it; NULL: not wanted */
-    struct base_buf *page; /* the application's part of a page, likewise; at most SHOAL_PAGE_MAX */
-    uint64_t tick_ms;      /* 100 */
+    struct train_learnt *learnt; /* takes what was learnt; NULL: not wanted */
+    uint64_t tick_ms;            /* 100 */
     /* So often while it runs; false: stop the job. */
     bool (*tick)(void *ctx, const struct train_master *master);
     void *ctx;
@@ -48,6 +47,7 @@ struct train_job_result {
     shoal_err model_err;
     struct train_trail trail;
     uint64_t begun_ns; /* when `seconds` began, in the trail's time */
+    uint32_t staleness;
 };
 /* A model that cannot be written is no failure of the job: see model_status. */
 SHOAL_MUST_USE shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,

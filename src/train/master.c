@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "train/options.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const uint64_t RETRY_NS = 200 * 1000; /* of what is locked */
@@ -473,24 +474,27 @@ shoal_driver *train_master_driver(struct train_master *m)
     return &m->driver;
 }
 
-shoal_status train_master_tell(struct train_master *m, struct base_buf *out, shoal_err *err)
+static void call(struct train_master *m, shoal_status (*hook)(shoal_driver *, shoal_err *),
+                 const char *what)
 {
-    if (m->opts.app->tell == NULL)
-        return SHOAL_OK;
-    m->driver.said = out;
-    shoal_status st = m->opts.app->tell(&m->driver, err);
-    m->driver.said = NULL;
-    return st;
+    shoal_err err = SHOAL_ERR_INIT;
+    char line[sizeof err.message + 80];
+
+    if (hook == NULL || hook(&m->driver, &err) == SHOAL_OK)
+        return;
+    snprintf(line, sizeof line, "what was learnt cannot be %s: %s", what, err.message);
+    train_learnt_say(m->driver.learnt, line);
 }
 
-shoal_status train_master_page(struct train_master *m, struct base_buf *out, shoal_err *err)
+void train_master_learn(struct train_master *m, struct train_learnt *out)
 {
-    if (m->opts.app->page == NULL)
-        return SHOAL_OK;
-    m->driver.page = out;
-    shoal_status st = m->opts.app->page(&m->driver, err);
-    m->driver.page = NULL;
-    return st;
+    m->driver.learnt = out;
+    call(m, m->opts.app->tell, "told");
+    m->driver.showing = out->shown;
+    if (out->shown)
+        call(m, m->opts.app->show, "shown");
+    m->driver.showing = false;
+    m->driver.learnt = NULL;
 }
 
 struct train_trail *train_master_trail(struct train_master *m)

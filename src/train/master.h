@@ -12,6 +12,8 @@
 #include "train/trail.h"
 #include "wire/peer.h"
 
+struct train_learnt;
+
 enum { TRAIN_THREADS_MAX = 4096 }; /* of a worker */
 enum { TRAIN_STALE_MAX = 16 };     /* buckets of the staleness histogram; the last takes the rest */
 
@@ -73,12 +75,9 @@ SHOAL_MUST_USE shoal_status train_master_drain(struct train_master *master, uint
 void train_master_stop(struct train_master *master);
 const char *train_master_address(const struct train_master *master);
 shoal_driver *train_master_driver(struct train_master *master);
-/* After the end: appends what the application says it has learnt. */
-SHOAL_MUST_USE shoal_status train_master_tell(struct train_master *master, struct base_buf *out,
-                                              shoal_err *err);
-/* The same for its part of a page, HTML, of at most SHOAL_PAGE_MAX bytes. */
-SHOAL_MUST_USE shoal_status train_master_page(struct train_master *master, struct base_buf *out,
-                                              shoal_err *err);
+/* After the end: what the application says it has learnt, with lists and pictures where they are wanted. The work
+ * is done: what cannot be told is said in its place. */
+void train_master_learn(struct train_master *master, struct train_learnt *out);
 struct train_box *train_master_box(struct train_master *master);
 
 struct train_stats {

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "train/learnt.h"
 #include "train/master.h"
 #include "train/protocol.h"
 #include "train/saver.h"
@@ -91,13 +92,13 @@ struct master_guest {
 /* The application's hand on the job. */
 struct shoal_driver {
     struct train_master *master;
-    void *options;         /* the application's struct */
-    void *state;           /* driver_size bytes */
-    bool planned;          /* plan is over */
-    bool staleness_open;   /* plan may set it */
-    struct base_buf *said; /* lines of `tell`; NULL: nobody listens */
-    struct base_buf *page; /* of the hook `page`, at most SHOAL_PAGE_MAX; NULL: nobody asked */
-    void *kept;            /* by the application; NULL: nothing */
+    void *options;               /* the application's struct */
+    void *state;                 /* driver_size bytes */
+    bool planned;                /* plan is over */
+    bool staleness_open;         /* plan may set it */
+    struct train_learnt *learnt; /* where `tell` and `show` tell; NULL: nobody listens */
+    bool showing;                /* `show` runs */
+    void *kept;                  /* by the application; NULL: nothing */
     void (*drop)(void *kept);
 };
 

@@ -5,6 +5,7 @@
 #include "shoal/predict.h"
 
 #include "app/app.h"
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/text.h"
@@ -43,6 +44,74 @@ void shoal_predict_opts_init(shoal_predict_opts *opts)
     *opts = (shoal_predict_opts){.struct_size = sizeof *opts};
     base_opt_defaults(rows, sizeof rows / sizeof rows[0], opts);
 }
+
+/* ---- measures ---- */
+
+/* Of Shoal's own applications; what others have is told without a unit. Each field is the only one of its record. */
+static const shoal_field measures[] = {
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 1, 1, "accuracy", "accuracy",
+     .help = "share of the rows whose class is predicted"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 1, "log_loss", "log_loss",
+     .help = "mean of -log of the probability of the right class"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 1, "rmse", "rmse",
+     .help = "root of the mean squared error"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 1, "mae", "mae",
+     .help = "mean of the errors' sizes"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 1, 1, "r2", "r2",
+     .help = "share of the variance that is predicted"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 1, "objective", "objective",
+     .help = "what training minimises, of this data"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 0, 1, "lambda", "lambda",
+     .help = "penalty of the solution that predicts"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "coefficients", "coefficients",
+     .help = "that are not 0"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 1, "path_gap", "path_gap",
+     .help = "largest gap of any solution, as a share of its objective"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 1, "perplexity", "perplexity",
+     .help = "of the half of each document that topics were not inferred from"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "scored", "scored",
+     .help = "tokens that perplexity is of"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 1, 1, "npmi", "npmi",
+     .help = "coherence of topics: normalised pointwise mutual information, mean"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 1, 1, "umass", "umass",
+     .help = "coherence of topics: log of conditional shares, mean"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "rows", "rows", .help = "of the data"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "count", "count", .help = "ratings of the data"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "documents", "documents", .help = "of the data"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "unknown", "unknown",
+     .help = "ratings of users or items, or tokens, that the model does not know"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "unknown_labels", "unknown_labels",
+     .help = "rows whose label was not trained on, which cannot be judged"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "unknown_entries", "unknown_entries",
+     .help = "entries in columns that the model does not know"},
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "unknown_documents", "unknown_documents",
+     .help = "documents without a word that the model knows"},
+};
+
+static const shoal_schema measures_schema = {
+    "eval", NULL,
+    "How well a model predicts what is known of data: the measures of its application", measures,
+    BASE_COUNT(measures)};
+
+const shoal_schema *shoal_eval_schema(void)
+{
+    return &measures_schema;
+}
+
+/* The field of a measure, whose name lives as long as the result. */
+static shoal_field field_of(const char *name, size_t offset)
+{
+    shoal_field field = {.type = SHOAL_FIELD_F64, .unit = SHOAL_UNIT_VALUE, .show = 1};
+
+    for (size_t i = 0; i < BASE_COUNT(measures); i++)
+        if (strcmp(measures[i].name, name) == 0)
+            field = measures[i];
+    field.offset = offset;
+    field.name = field.title = name;
+    return field;
+}
+
+/* ---- a model at work ---- */
 
 struct score {
     shoal_env *env;
@@ -142,11 +211,7 @@ static shoal_status make_result(const struct score *s, bool lines, const shoal_r
     for (size_t i = 0; i < s->count; i++) {
         const char *name = page_made_text(made, "%s", s->name[i]);
         m->value[i] = s->value[i];
-        m->field[i] = (shoal_field){.offset = i * sizeof m->value[0],
-                                    .type = SHOAL_FIELD_F64,
-                                    .unit = SHOAL_UNIT_VALUE,
-                                    .name = name,
-                                    .title = name};
+        m->field[i] = field_of(name, i * sizeof m->value[0]);
         if (!lines)
             say_metric(made, name, m->value[i]);
     }

@@ -41,6 +41,27 @@ def write_runs(path):
                 out.write(f"sgd,{m},{i},{at:.9g},{0.2 + 0.5 * math.exp(-0.05 * i):.9g}\n")
 
 
+TRAIN = {
+    "logreg": ["train", "logreg", "rows.svm", "--name", "a"],
+    "mf": ["train", "mf", "ratings.csv", "--set", "holdout=0.1", "--name", "b"],
+    "lda": ["train", "lda", "docs.txt", "--set", "topics=5", "--set", "holdout=0.2", "--set", "evaluate=5", "--name", "c"],
+    "lasso": ["train", "lasso", "regression.svm", "--set", "folds=3", "--set", "lambdas=20", "--name", "d"],
+}
+
+
+def make_training_data(folder):
+    """Small data for each application; one word of the documents is hostile."""
+    for line in ("gen sparse --rows 600 --columns 60 -o rows.svm", "gen ratings --users 120 --items 60 --ratings 2400 -o ratings.csv",
+                 "gen regression --rows 160 --columns 60 --true 6 -o regression.svm"):
+        subprocess.run([SHOAL, *line.split()], cwd=folder, check=True, capture_output=True, timeout=100)
+    draw, words = random.Random(7), [f"word{i}<b>&amp;" for i in range(40)] + [HOSTILE.replace(" ", "")]
+    lines = sorted((d + 1, w + 1, draw.randint(1, 4)) for d in range(60) for w in draw.sample(range(41), 12))
+    Path(folder, "docword.hostile").write_text(f"60\n41\n{len(lines)}\n" + "".join(f"{d} {w} {n}\n" for d, w, n in lines), encoding="utf-8")
+    Path(folder, "vocab.hostile").write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
+    Path(folder, "docs.txt").write_text("".join(
+        " ".join(draw.choices([f"word{i}" for i in range(40 * (d % 3), 40 * (d % 3) + 40)], k=30)) + "\n" for d in range(90)), encoding="utf-8")
+
+
 def page(folder, name, *words):
     done = subprocess.run([SHOAL, *words, "--report", name], cwd=folder, capture_output=True, text=True, timeout=100,
                           env={**os.environ, "HOME": folder, "LC_ALL": "C.UTF-8"})
@@ -109,9 +130,10 @@ def check_file(name, text, problems):
 
 
 def lasting(value):
-    """What another run says, too: all but how long things took."""
+    """What another run says, too: all but how long things took, and where the page is."""
     if isinstance(value, dict):
-        return {key: lasting(part) for key, part in value.items() if not re.search(r"_ms|^(wall|cpu|time|load|first|again|took)_s$", key)}
+        return {key: lasting(part) for key, part in value.items()
+                if not re.search(r"_ms|^(wall|cpu|time|load|first|again|took|task|blocked|units_per)_s$|^(load_)?seconds$|^(curve|report)$", key)}
     return [lasting(part) for part in value] if isinstance(value, list) else value
 
 
@@ -126,6 +148,14 @@ def check_data(name, made, answer, problems):
 def json_of(folder, *words):
     done = subprocess.run([SHOAL, *words, "--json"], cwd=folder, capture_output=True, text=True, timeout=100, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def check_first_screen(name, text, problems):
+    """Without the script, on top: how it ended, then a table or figures, before any settings."""
+    verdict, settings = text.find('aria-label="In words"'), text.find("<h2>Settings</h2>")
+    shown = min(at for at in (text.find("<tbody>"), text.find('<dl class="facts">')) if at >= 0)
+    if not 0 < verdict < shown < settings or " after " not in text[verdict:shown]:
+        problems.append(f"{name}: the verdict is at {verdict}, what was learnt at {shown}, settings at {settings}")
 
 
 def main():
@@ -144,7 +174,17 @@ def main():
                  "solve": page(folder, "solve.html", "solve", str(EXAMPLE)), "study": page(folder, "study.html", "study", "t.csv"),
                  "market": page(folder, "market.html", *market), "advise": page(folder, "advise.html", *advise),
                  "plan": page(folder, "plan.html", "advise", "runs.csv", "--plan", "--budget", "50")}
+        make_training_data(folder)
+        hostile = ["train", "lda", "docword.hostile", "--set", "topics=3", "--set", "iterations=20"]
+        pages |= {name: page(folder, f"{name}.html", *words) for name, words in (TRAIN | {"hostile": hostile}).items()}
         made = {name: check_file(name, text, problems) for name, text in pages.items()}
+        for name, words in TRAIN.items():
+            check_data(name, made[name], json_of(folder, *words), problems)
+            if "objective" not in [picture["name"] for picture in made[name]["pictures"]]:
+                problems.append(f"{name}: {[picture['name'] for picture in made[name]['pictures']]}")
+            check_first_screen(name, pages[name], problems)
+        if HOSTILE.replace(" ", "") not in json.dumps(made["hostile"]):
+            problems.append("hostile: its word is not on the page")
         check_data("sim", made["sim"], json_of(folder, *sim), problems)
         check_data("solve", made["solve"], json_of(folder, "solve", str(EXAMPLE)), problems)
         check_data("market", made["market"], json_of(folder, *market), problems)

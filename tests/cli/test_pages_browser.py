@@ -11,20 +11,16 @@ import tempfile
 from pathlib import Path
 
 import browser
-from test_pages import EXAMPLE, HOSTILE, PAGE_MAX, page, write_runs, write_trace
+from test_pages import EXAMPLE, HOSTILE, PAGE_MAX, TRAIN, make_training_data, page, write_runs, write_trace
 from train_jobs import LIMIT_S, SHOAL
 
 SOURCE = Path(os.environ["SHOAL_SOURCE_DIR"])
 AXE = SOURCE / "build" / "pages" / "node_modules" / "axe-core" / "axe.min.js"
 JOBS = 100_000
 
-ONE = ["--workers", "1", "--threads", "1"]
 INPUTS = [
     "gen prices --days 20 -o prices.csv",
-    "gen sparse --rows 600 --columns 60 -o rows.svm",
-    "gen ratings --users 120 --items 60 --ratings 2400 -o ratings.csv",
-    "gen corpus --documents 120 --words 200 --topics 4 --length 40 -o docs.txt",
-    "gen regression --rows 160 --columns 60 --true 6 -o regression.svm",
+    "gen sparse --rows 300 --columns 40 --classes 3 -o classes.svm",
     f"trace gen --shape philly --jobs {JOBS} --duration-max 6h --gpus-max 8 --load 0.9 --gpus 512 -o large.csv",
 ]
 PAGES = {
@@ -36,6 +32,9 @@ PAGES = {
     "advise": ["advise", "runs.csv", "--target", "0.22", "--machines", "1-32", "--price", "0.4"],
     "deadline": ["advise", "runs.csv", "--deadline", "20s"],
     "plan": ["advise", "runs.json", "--plan", "--budget", "4", "--data", "rows.svm"],
+    **TRAIN,
+    "classes": ["train", "logreg", "classes.svm", "--set", "epochs=1", "--set", "algorithm=sdca"],
+    "hostile": ["train", "lda", "docword.hostile", "--set", "topics=3", "--set", "iterations=20"],
 }
 
 UNDRAWN = """[...document.querySelectorAll('section[id^="p-"]')].filter(s => !s.querySelector('svg *, canvas')).map(s => s.id)"""
@@ -50,6 +49,7 @@ AXE_RUN = """axe.run(document, {resultTypes: ['violations']}).then(r =>
 def make_inputs(folder):
     write_trace(f"{folder}/t.csv", 323, 240)
     write_runs(f"{folder}/runs.csv")
+    make_training_data(folder)
     for line in INPUTS:
         subprocess.run([SHOAL, *line.split()], cwd=folder, check=True, capture_output=True, timeout=LIMIT_S)
     with open(f"{folder}/runs.json", "w", encoding="utf-8") as out:
@@ -96,8 +96,9 @@ def main():
             for width in (1440, 390) if shots else ():
                 seen.open(f"{folder}/{name}.html", width=width)
                 seen.picture(f"{shots}/{name}-{width}.png")
-        if HOSTILE not in Path(folder, "sim.html").read_text(encoding="utf-8").replace("\\u003c", "<"):
-            problems.append("sim: the hostile name is not on the page")
+        for name, word in (("sim", HOSTILE), ("hostile", HOSTILE.replace(" ", ""))):
+            if word not in Path(folder, f"{name}.html").read_text(encoding="utf-8").replace("\\u003c", "<"):
+                problems.append(f"{name}: the hostile name is not on the page")
     print("\n".join(problems))
     print(f"{len(PAGES)} pages, {len(problems)} problems{'' if axe else '; not seen by axe-core (tools/install-deps pages)'}")
     return 1 if problems else 0

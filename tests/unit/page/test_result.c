@@ -12,6 +12,7 @@
 #include "torture.h"
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct stay {
@@ -407,6 +408,98 @@ static void a_reader_that_leaves_is_an_error(void **state)
     assert_int_equal(shoal_result_csv(&result, take_none, NULL, &err), SHOAL_E_IO);
 }
 
+/* ---- pages and terminals ---- */
+
+static bool grow(void *ctx, const char *text, size_t size)
+{
+    base_buf_append(ctx, text, size);
+    return base_buf_status(ctx) == SHOAL_OK;
+}
+
+static void pages_cut_long_tables_and_say_so(void **state)
+{
+    enum { ROWS = 2500 };
+    struct stay *rows = calloc(ROWS, sizeof *rows);
+    shoal_result result = {.struct_size = sizeof result,
+                           .schema = &STAYS,
+                           .records = {.first = rows, .stride = sizeof *rows, .count = ROWS}};
+    struct base_buf out;
+    size_t cut = 0;
+
+    (void)state;
+    assert_non_null(rows);
+    for (size_t i = 0; i < ROWS; i++)
+        rows[i] = (struct stay){"here", 1};
+    base_buf_init(&out, &base_alloc_libc, (size_t)1 << 24);
+    assert_int_equal(shoal_result_page(&result, NULL, grow, &out, NULL), SHOAL_OK);
+    for (const char *at = out.data; (at = strstr(at, "<td>here</td>")) != NULL; at++)
+        cut++;
+    assert_int_equal(cut, 2000);
+    assert_non_null(strstr(out.data, "<p class=\"dim small\">500 left out</p>"));
+    result.records.count = 2000;
+    base_buf_clear(&out);
+    assert_int_equal(shoal_result_page(&result, NULL, grow, &out, NULL), SHOAL_OK);
+    assert_null(strstr(out.data, "left out</p>"));
+    base_buf_fini(&out);
+    free(rows);
+}
+
+struct whole {
+    double mean;
+    shoal_records facts, stays;
+};
+
+#undef AT
+#define AT(member) offsetof(struct whole, member)
+static const shoal_field FACT_FIELDS[] = {
+    {0, SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "mean", "Mean", .help = "of all"},
+};
+static const shoal_schema FACTS = {"facts", "Figures", "Figures", FACT_FIELDS, 1};
+static const shoal_field WHOLE_FIELDS[] = {
+    {AT(facts), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "Figures",
+     .flags = SHOAL_FIELD_PAGE, .of = &FACTS},
+    {AT(stays), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "stays", "Stays",
+     .flags = SHOAL_FIELD_PAGE, .of = &STAYS},
+};
+#undef AT
+static const shoal_schema WHOLE = {"whole", NULL, "all", WHOLE_FIELDS, 2};
+
+static void pictures_stand_where_they_say_and_one_record_without_a_name_is_no_table(void **state)
+{
+    struct stay stay = {"here", 1};
+    struct whole whole = {.mean = 90, .stays = {.first = &stay, .stride = sizeof stay, .count = 1}};
+    shoal_picture pictures[] = {{.name = "last", .title = "c", .after = "stays"},
+                                {.name = "first", .title = "a", .after = ""},
+                                {.name = "middle", .title = "b", .after = "facts", .x.down = true}};
+    shoal_result result = {.struct_size = sizeof result,
+                           .schema = &WHOLE,
+                           .verdict = "it is good\n",
+                           .lines = "  behind it\n",
+                           .records = {.first = &whole, .stride = sizeof whole, .count = 1},
+                           .pictures = pictures,
+                           .picture_count = 3};
+    struct base_buf out;
+    struct page_screen screen = {.put = grow, .ctx = &out, .alloc = &base_alloc_libc, .width = 80};
+
+    (void)state;
+    whole.facts = (shoal_records){.first = &whole.mean, .stride = sizeof whole.mean, .count = 1};
+    base_buf_init(&out, &base_alloc_libc, (size_t)1 << 24);
+    assert_int_equal(shoal_result_page(&result, NULL, grow, &out, NULL), SHOAL_OK);
+    const char *at = strstr(out.data, "id=\"p-first\"");
+    assert_non_null(at);
+    assert_non_null(at = strstr(at, "<h2>Figures</h2>"));
+    assert_non_null(at = strstr(at, "<dt>Mean</dt><dd>1m30s</dd>"));
+    assert_non_null(at = strstr(at, "id=\"p-middle\""));
+    assert_non_null(at = strstr(at, "<td>here</td>"));
+    assert_non_null(at = strstr(at, "id=\"p-last\""));
+    assert_non_null(strstr(at, "\"down\":true"));
+    assert_null(strstr(out.data, "behind it")); /* of a terminal alone */
+    base_buf_clear(&out);
+    assert_int_equal(page_show(&screen, &result), SHOAL_OK);
+    assert_string_equal(out.data, "it is good\n  behind it\n");
+    base_buf_fini(&out);
+}
+
 /* How many things there are that results own. */
 static void release(void *owned)
 {
@@ -465,6 +558,8 @@ int main(void)
         cmocka_unit_test(a_million_records_made_one_at_a_time_need_no_memory),
         cmocka_unit_test(a_table_hides_rows_that_json_has),
         cmocka_unit_test(a_reader_that_leaves_is_an_error),
+        cmocka_unit_test(pages_cut_long_tables_and_say_so),
+        cmocka_unit_test(pictures_stand_where_they_say_and_one_record_without_a_name_is_no_table),
         cmocka_unit_test(a_result_is_made_whole_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

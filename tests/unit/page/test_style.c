@@ -1,7 +1,7 @@
 /* test_style.c - the tokens of the visual language, as designed, and with enough contrast to be read. */
 #include "torture.h"
 
-#include "page/page.h"
+#include "page/show.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static const char *token(const char *name, bool dark)
     char key[32];
 
     (void)snprintf(key, sizeof key, "--%s:#", name);
-    const char *at = strstr(page_style, ":root{");
+    const char *at = strstr(page_template, ":root{");
     if (dark)
         at = strstr(at, "prefers-color-scheme:dark");
     at = strstr(at, key);

@@ -1,8 +1,8 @@
-/* lda_page.h - topics as a page shows them: the largest, their top words, which are alike, and which
- * words several of them have. lda_topics.c finds that, lda_page.c writes it. Private to both.
+/* lda_show.h - topics as they are shown: the largest, their top words, which are alike, and which
+ * words several of them have. lda_topics.c finds that, lda_show.c writes it. Private to both.
  * Tests: tests/cli/test_train_report.py. */
-#ifndef APP_LDA_PAGE_H
-#define APP_LDA_PAGE_H
+#ifndef APP_LDA_SHOW_H
+#define APP_LDA_SHOW_H
 
 #include "app/lda.h"
 
