@@ -72,7 +72,7 @@ static void put_words(struct base_buf *out, const struct cli_train_page *p)
     } else {
         base_buf_puts(out, "Done after ");
     }
-    base_buf_printf(out, "%s in %s. ", cli_train_steps(s, text[0], sizeof text[0]),
+    base_buf_printf(out, "%s in %s. ", train_run_steps(s, text[0], sizeof text[0]),
                     page_duration(p->trained->result.seconds, text[1], sizeof text[1]));
     if (s->stopped != SHOAL_STOP_UNSAID) {
         base_buf_puts(out, "How it ended: ");

@@ -528,17 +528,6 @@ static const char *s_of(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-const char *cli_train_steps(const struct train_stats *s, char *out, size_t size)
-{
-    bool known = s->iterations > 0;
-    uint64_t count = known ? s->iterations : s->clocks;
-    char text[32];
-
-    snprintf(out, size, "%s %s%s", base_format_count(count, text, sizeof text),
-             known ? "iteration" : "clock", s_of(count));
-    return out;
-}
-
 /* What happened to the crew, when something did. */
 static void put_changes(struct base_buf *out, const struct train_stats *s)
 {
@@ -579,7 +568,7 @@ int cli_train_print(const struct cli_context *cx, const struct cli_trained *t)
         put_held_out(&out, t->app->held_out, s->held_out);
         base_buf_puts(&out, " ");
     }
-    base_buf_printf(&out, "after %s in %s (%s CPU), ", cli_train_steps(s, steps, sizeof steps),
+    base_buf_printf(&out, "after %s in %s (%s CPU), ", train_run_steps(s, steps, sizeof steps),
                     base_format_duration(t->result.seconds, took, sizeof took),
                     base_format_duration(t->cpu_s, cpu, sizeof cpu));
     cli_train_put_rate(&out, (double)(s->units - s->units_before) / t->result.seconds,

@@ -77,8 +77,6 @@ struct cli_trained {
     double data_bytes;    /* NAN: the data is not a file */
     shoal_err error;      /* why the model or the page is not there; SHOAL_OK: nothing failed */
 };
-/* "12 iterations", or clocks where the application does not count them. Returns out. */
-const char *cli_train_steps(const struct train_stats *stats, char *out, size_t size);
 /* How it ended, a clause: "converged, the minimum is at most 0.002 % lower"; nothing if that is unsaid. */
 void cli_train_put_stopped(struct base_buf *out, const struct train_stats *stats);
 /* Warns on stderr if the job did not converge. */
