@@ -9,8 +9,6 @@
 #include "cli/train_page.h"
 #include "cli/train_show.h"
 #include "train/job.h"
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { COMMAND_MAX = 1 << 16 };

@@ -10,12 +10,13 @@
 
 #include <cmocka.h>
 
-#include "base/opt.h"
+#include "env/env.h"
 #include "shoal/job.h"
 #include "shoal/train.h"
 #include <glob.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,6 +246,46 @@ static void another_thread_gives_a_running_job_workers(void **state)
     finish(job);
     assert_true(value_of(job) == value);
     shoal_job_free(job);
+}
+
+static atomic_uint_fast64_t passed_ns; /* beside the clock's own time */
+static uint64_t (*real_now_ns)(shoal_env *env);
+
+static uint64_t later_ns(shoal_env *env)
+{
+    return real_now_ns(env) + atomic_load(&passed_ns);
+}
+
+/* As if the caller had done something else for so long. */
+static void pass(double seconds)
+{
+    atomic_fetch_add(&passed_ns, (uint64_t)(1e9 * seconds));
+}
+
+static void a_caller_who_comes_late_loses_no_worker(void **state)
+{
+    struct world *w = *state;
+    struct env_ops ops = *w->env->ops;
+    const struct env_ops *real = w->env->ops;
+    shoal_job_opts opts = options(w);
+    shoal_err err = SHOAL_ERR_INIT;
+
+    real_now_ns = ops.now_ns;
+    ops.now_ns = later_ns;
+    w->env->ops = &ops;
+    opts.workers = 2;
+    hold(3);
+    shoal_job *job = start(w, &opts, NULL);
+    pass(100); /* its workers have had to join in 30 s */
+    while (look(job).clocks < 3 || look(job).workers < 2)
+        assert_int_equal(shoal_job_wait(job, 0.01, &err), SHOAL_AGAIN);
+    pass(100);
+    assert_int_equal(shoal_job_wait(job, 0.01, &err), SHOAL_AGAIN);
+    finish(job);
+    assert_int_equal(look(job).workers_lost, 0);
+    assert_true(look(job).seconds > 200);
+    shoal_job_free(job);
+    w->env->ops = real;
 }
 
 struct notes {
@@ -543,6 +584,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_job_that_ends_well_has_a_model_and_a_result),
         TEST(another_thread_gives_a_running_job_workers),
+        TEST(a_caller_who_comes_late_loses_no_worker),
         TEST(a_stopped_job_goes_on_from_its_checkpoint),
         TEST(a_stopped_watch_ends_a_job_and_the_reading_of_data),
         TEST(a_freed_job_is_gone_with_its_workers),
