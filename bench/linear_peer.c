@@ -137,7 +137,7 @@ static void train_peer(int solver, double share)
 #if LIBLINEAR_VERSION >= 240
     parameter.regularize_bias = 1; /* 0 would leave the last column without a penalty */
 #endif
-    srand(1); /* it draws from there */
+    srand(1);                      /* it draws from there */
     double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
     struct model *model = train(&problem, &parameter);
 

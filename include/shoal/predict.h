@@ -1,6 +1,6 @@
 /* predict.h - a model at work on data: predictions, and how good they are.
  *
- *     if (shoal_eval(env, "model.shoal", "test.svm", NULL, &result, &err) == SHOAL_OK)
+ *     if (shoal_eval(env, "model.shoal", "test.svm", NULL, NULL, &result, &err) == SHOAL_OK)
  *         printf("%.3f\n", shoal_result_number(result, 0, "accuracy"));
  *     shoal_result_free(result);
  *
@@ -11,6 +11,7 @@
 #include "shoal/env.h"
 #include "shoal/opt.h"
 #include "shoal/result.h"
+#include "shoal/watch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,17 +32,17 @@ SHOAL_API const shoal_schema *shoal_eval_schema(void);
 
 /* Writes a line for each row of the data to opts->output (NULL opts: the defaults); labels and ratings in it are
  * ignored. On success *out_result is the caller's, freed by shoal_result_free: one record of what was counted on
- * the way, under the names that shoal_eval gives. On failure there is no output, but for what went to a pipe. */
-SHOAL_API SHOAL_MUST_USE shoal_status shoal_predict(shoal_env *env, const char *model,
-                                                    const char *data,
-                                                    const shoal_predict_opts *opts,
-                                                    const shoal_result **out_result,
-                                                    shoal_err *err);
+ * the way, under the names that shoal_eval gives. On failure there is no output, but for what went to a pipe.
+ * SHOAL_E_CANCELLED after the watch (NULL is allowed) was stopped, also while the data is read. */
+SHOAL_API SHOAL_MUST_USE shoal_status
+shoal_predict(shoal_env *env, const char *model, const char *data, const shoal_predict_opts *opts,
+              shoal_watch *watch, const shoal_result **out_result, shoal_err *err);
 
 /* How well the model predicts what is known of the data: one record with a number for each measure; NAN where
  * nothing in the data tells it. */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_eval(shoal_env *env, const char *model,
                                                  const char *data, const shoal_predict_opts *opts,
+                                                 shoal_watch *watch,
                                                  const shoal_result **out_result, shoal_err *err);
 
 #ifdef __cplusplus

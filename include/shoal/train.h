@@ -296,6 +296,10 @@ SHOAL_API const char *shoal_score_path(const shoal_score *score);    /* DATA */
 SHOAL_API bool shoal_score_wants_lines(const shoal_score *score);    /* false: metrics only */
 SHOAL_API SHOAL_MUST_USE shoal_status shoal_score_line(shoal_score *score, const char *line,
                                                        shoal_err *err);
+/* Now and then: so many rows of `total` are done. Another status than SHOAL_OK: whoever asked wants no more; return
+ * it. */
+SHOAL_API SHOAL_MUST_USE shoal_status shoal_score_count(shoal_score *score, uint64_t done,
+                                                        uint64_t total, shoal_err *err);
 /* NAN: not known, for want of anything to judge by. */
 SHOAL_API void shoal_score_metric(shoal_score *score, const char *name, double value);
 

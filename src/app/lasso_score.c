@@ -334,6 +334,8 @@ shoal_status lasso_score(shoal_score *score, shoal_err *err)
         count_row(&p, svm.label[i], z, &tally);
         if (shoal_score_wants_lines(score))
             st = put_line(score, &p, z, err);
+        if (st == SHOAL_OK)
+            st = shoal_score_count(score, i + 1, svm.x.rows, err);
     }
     if (st == SHOAL_OK) {
         tell(score, &p, &tally, (double)svm.x.rows);

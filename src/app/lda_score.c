@@ -70,6 +70,8 @@ static shoal_status put_lines(struct judged *j, shoal_err *err)
     base_buf_init(&line, j->alloc, 1 << 16);
     for (uint64_t d = 0; d < x->documents && st == SHOAL_OK; d++) {
         st = put_line(j, d, &line, err);
+        if (st == SHOAL_OK)
+            st = shoal_score_count(j->score, d + 1, x->documents, err);
         unknown += x->start[d + 1] == x->start[d];
     }
     base_buf_fini(&line);
@@ -114,8 +116,14 @@ static shoal_status put_metrics(struct judged *j, shoal_err *err)
 {
     const struct num_corpus *x = &j->corpus.x;
     struct num_lda_held held = {0};
-    shoal_status st = num_lda_complete(j->judge, x, 0, (uint32_t)x->documents, &held, err);
+    uint32_t all = (uint32_t)x->documents;
+    shoal_status st = SHOAL_OK;
 
+    for (uint32_t d = 0; d < all && st == SHOAL_OK; d++) {
+        st = num_lda_complete(j->judge, x, d, d + 1, &held, err);
+        if (st == SHOAL_OK)
+            st = shoal_score_count(j->score, d + 1, all, err);
+    }
     if (st != SHOAL_OK)
         return st;
     shoal_score_metric(j->score, "perplexity",

@@ -408,6 +408,8 @@ static shoal_status score_rows(shoal_score *score, struct predictor *p, const st
         count_row(p, class, said, shares, &t);
         if (lines)
             st = put_line(score, p, said, &line, err);
+        if (st == SHOAL_OK)
+            st = shoal_score_count(score, i + 1, svm->x.rows, err);
     }
     base_buf_fini(&line);
     double known = t.unknown < svm->x.rows ? rows - (double)t.unknown : (double)NAN;

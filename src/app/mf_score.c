@@ -216,6 +216,8 @@ static double predict(const struct predictor *p, uint32_t user, uint32_t item)
     return sum;
 }
 
+enum { COUNT_EVERY = 1024 }; /* pairs are quick */
+
 static shoal_status score_all(shoal_score *score, const struct predictor *p,
                               const struct data_ratings *pairs, shoal_err *err)
 {
@@ -234,6 +236,8 @@ static shoal_status score_all(shoal_score *score, const struct predictor *p,
             snprintf(line, sizeof line, "%.7g", value);
             st = shoal_score_line(score, line, err);
         }
+        if (st == SHOAL_OK && (i % COUNT_EVERY == 0 || i + 1 == pairs->count))
+            st = shoal_score_count(score, i + 1, pairs->count, err);
     }
     shoal_score_metric(score, "rmse", sqrt(square / count));
     shoal_score_metric(score, "mae", absolute / count);

@@ -169,6 +169,28 @@ shoal_status base_opt_set(const shoal_opt *row, const char *text, void *values, 
     return base_err(err, SHOAL_E_INTERNAL, "option '%s' has no type", row->name);
 }
 
+shoal_status base_opt_check(const shoal_opt *rows, size_t count, const void *values, shoal_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const shoal_opt *row = &rows[i];
+        const void *at = (const char *)values + row->offset;
+        bool whole = row->type == SHOAL_OPT_U64 || row->type == SHOAL_OPT_SIZE;
+        bool real = row->type == SHOAL_OPT_F64 || row->type == SHOAL_OPT_DURATION;
+        struct base_buf text;
+        if (!whole && !real)
+            continue;
+        base_buf_init(&text, &base_alloc_libc, 1 << 8);
+        base_opt_format(row, values, &text);
+        shoal_status st =
+            check_range(row, base_buf_status(&text) == SHOAL_OK ? text.data : "",
+                        whole ? (double)*(const uint64_t *)at : *(const double *)at, err);
+        base_buf_fini(&text);
+        if (st != SHOAL_OK)
+            return st;
+    }
+    return SHOAL_OK;
+}
+
 size_t base_opt_size(const shoal_opt *row)
 {
     switch (row->type) {

@@ -19,6 +19,10 @@ void base_opt_defaults(const shoal_opt *rows, size_t count, void *values);
 SHOAL_MUST_USE shoal_status base_opt_set(const shoal_opt *row, const char *text, void *values,
                                          shoal_err *err);
 
+/* Whether the numbers of values that nobody parsed are in the ranges of their rows; the same words as above. */
+SHOAL_MUST_USE shoal_status base_opt_check(const shoal_opt *rows, size_t count, const void *values,
+                                           shoal_err *err);
+
 /* The row called `name`, or NULL. */
 const shoal_opt *base_opt_find(const shoal_opt *rows, size_t count, const char *name);
 

@@ -5,7 +5,7 @@
 #include "app/app.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "cli/address.h"
+#include "wire/peer.h"
 #include "cli/interrupt.h"
 #include "env/spill.h"
 #include "env/system.h"
@@ -116,7 +116,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
 {
     const struct values *v = values;
     shoal_err err = SHOAL_ERR_INIT;
-    char host[64] = "", address[CLI_ADDRESS_SIZE];
+    char host[64] = "", address[WIRE_ADDRESS_SIZE];
     struct guest guest = {.cx = cx,
                           .address = address,
                           .retry_s = v->retry_s,
@@ -135,7 +135,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     shoal_status st;
 
     (void)arg_count;
-    if (cli_address(args[0], v->tls, address, &err) != SHOAL_OK)
+    if (wire_address(args[0], v->tls, address, &err) != SHOAL_OK)
         return cli_usage_err(cx, &err);
     (void)gethostname(host, sizeof host - 1);
     if (strcmp(v->key, "-") == 0 && isatty(STDIN_FILENO) == 1)

@@ -3,9 +3,8 @@
 #include "cli/cli.h"
 
 #include "cli/interrupt.h"
-#include "cli/output.h"
+#include "cli/report.h"
 #include "shoal/predict.h"
-#include <string.h>
 
 static int run_predict(struct cli_context *cx, const void *values, const char *const *args,
                        size_t arg_count)
@@ -13,18 +12,14 @@ static int run_predict(struct cli_context *cx, const void *values, const char *c
     shoal_predict_opts opts = *(const shoal_predict_opts *)values;
     const shoal_result *result = NULL;
     shoal_err err = SHOAL_ERR_INIT;
-    int rc = 1;
 
-    (void)arg_count;
     opts.struct_size = sizeof opts;
     cli_memory_watch(cx, opts.spill);
-    shoal_status st = shoal_predict(cx->env, args[0], args[1], &opts, &result, &err);
-    if (st == SHOAL_OK)
-        rc = cli_notes(cx, result);
-    else if (st != SHOAL_E_IO || strcmp(opts.output, "-") != 0 || !cli_output_unread(cx->out))
-        rc = cli_fail(cx, st, &err); /* a reader that left knows it */
-    shoal_result_free(result);
-    return rc;
+    cx->streams = cli_report_to_stdout(opts.output);
+    shoal_watch *watch = cli_watch(cx);
+    cx->streams = true; /* nothing but the predictions is shown */
+    shoal_status st = shoal_predict(cx->env, args[0], args[1], &opts, watch, &result, &err);
+    return cli_finish(cx, st, result, values, args, arg_count, &err);
 }
 
 static int run_eval(struct cli_context *cx, const void *values, const char *const *args,
@@ -34,13 +29,10 @@ static int run_eval(struct cli_context *cx, const void *values, const char *cons
     const shoal_result *result = NULL;
     shoal_err err = SHOAL_ERR_INIT;
 
-    (void)arg_count;
     opts.struct_size = sizeof opts;
     cli_memory_watch(cx, opts.spill);
-    shoal_status st = shoal_eval(cx->env, args[0], args[1], &opts, &result, &err);
-    int rc = st == SHOAL_OK ? cli_show(cx, result) : cli_fail(cx, st, &err);
-    shoal_result_free(result);
-    return rc;
+    shoal_status st = shoal_eval(cx->env, args[0], args[1], &opts, cli_watch(cx), &result, &err);
+    return cli_finish(cx, st, result, values, args, arg_count, &err);
 }
 
 const struct cli_command cli_cmd_predict = {

@@ -2,253 +2,16 @@
  * Tests: tests/cli/test_train*.py, tests/cli/transcripts/train.txt. */
 #include "cli/cli.h"
 
-#include "base/err.h"
-#include "base/text.h"
-#include "cli/address.h"
 #include "app/app.h"
+#include "base/err.h"
 #include "cli/interrupt.h"
-#include "cli/output.h"
 #include "cli/report.h"
 #include "cli/train_show.h"
-#include "data/corpus.h"
-#include "env/system.h"
-#include "train/checkpoint.h"
-#include "train/listing.h"
-#include "train/options.h"
+#include "train/job.h"
 #include "train/result.h"
-#include <limits.h>
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { SETTINGS_MAX = 1 << 16, STALENESS_MAX = 1000 };
-
-struct values {
-    uint64_t workers, threads, seed;
-    const char *staleness, *out, *name, *listen;
-    const char *checkpoint, *spill, *report;
-    double every_s, patience_s, stall_s;
-    bool resume, tls;
-    shoal_opt_list set;
-};
-
-#define AT(member) offsetof(struct values, member)
-
-static const shoal_opt rows[] = {
-    {AT(workers), SHOAL_OPT_U64, "workers", 'w', "N", "1",
-     "worker processes on this machine; change it later with 'shoal scale'", .min = 1,
-     .max = TRAIN_WORKERS_MAX - 1},
-    {AT(threads), SHOAL_OPT_U64, "threads", 't', "N", "0",
-     "threads of each worker; 0: the machine's cores shared out", .max = TRAIN_THREADS_MAX},
-    {AT(staleness), SHOAL_OPT_STR, "staleness", 0, "N",
-     .help = "clocks a worker may be ahead of the slowest; 0: none, results equal bit for bit [the "
-             "application's]"},
-    {AT(set), SHOAL_OPT_LIST, "set", 0, "KEY=VALUE", NULL,
-     "an option of the application, see 'shoal app show APP'", .complete = "setting"},
-    {AT(out), SHOAL_OPT_STR, "out", 'o', "FILE", NULL, "write the model there", .complete = "file"},
-    {AT(report), SHOAL_OPT_STR, "report", 0, "FILE", NULL,
-     "write an HTML page about the job and what it has learnt", .complete = "file"},
-    {AT(seed), SHOAL_OPT_U64, "seed", 's', "N", "1", .help = "of everything drawn"},
-    {AT(name), SHOAL_OPT_STR, "name", 0, "NAME", .help = "what 'shoal jobs' calls it [APP-PID]"},
-    {AT(listen), SHOAL_OPT_STR, "listen", 0, "ADDRESS", "127.0.0.1:0",
-     .help = "where workers and onlookers connect; beyond this machine use --tls"},
-    {AT(tls), SHOAL_OPT_FLAG, "tls",
-     .help = "encrypt what passes between this process and its workers (TLS 1.3)"},
-    {AT(patience_s), SHOAL_OPT_DURATION, "patience", 0, "TIME", "2m",
-     "how long workers of other machines wait for this process while it is silent", .min = 2,
-     .max = 86400},
-    {AT(stall_s), SHOAL_OPT_DURATION, "stall", 0, "TIME", "5m",
-     "how long a worker of another machine may have work and end none, before others get it; at "
-     "least 10 times the longest task here",
-     .min = 1, .max = 1e7},
-    {AT(checkpoint), SHOAL_OPT_STR, "checkpoint", 0, "DIR", NULL,
-     "keep the job in this folder, for --resume; its files are removed after a good end",
-     .complete = "dir"},
-    {AT(every_s), SHOAL_OPT_DURATION, "checkpoint-every", 0, "TIME", "60s",
-     "time between checkpoints", .min = 0.01, .max = 1e7},
-    {AT(resume), SHOAL_OPT_FLAG, "resume",
-     .help = "go on from the checkpoint; all else as it was, but for workers and threads"},
-    {AT(spill), SHOAL_OPT_STR, "spill", 0, "DIR", NULL,
-     "keep data and tables in files of this folder, for data larger than memory",
-     .complete = "dir"},
-};
-
-/* ---- options to settings ---- */
-
-static shoal_status join_settings(const struct values *v, struct base_buf *out, shoal_err *err)
-{
-    for (size_t i = 0; i < v->set.count; i++) {
-        if (strchr(v->set.items[i], '\n') != NULL)
-            return base_err(err, SHOAL_E_INVAL, "--set: a value has no line breaks");
-        base_buf_printf(out, "%s\n", v->set.items[i]);
-    }
-    base_buf_puts(out, "");
-    if (base_buf_status(out) == SHOAL_E_LIMIT)
-        return base_err(err, SHOAL_E_LIMIT, "--set: more than %d bytes in all", SETTINGS_MAX);
-    return base_buf_status(out) == SHOAL_OK ? SHOAL_OK : base_err_nomem(err, "reading options");
-}
-
-/* A mistake in them is told before anything is made or read. They become the one text for what they say:
- * it is kept in the model, which the order of options shall not change. */
-static shoal_status check_settings(const struct cli_context *cx, const shoal_app *app,
-                                   const char *word, struct base_buf *settings, shoal_err *err)
-{
-    struct base_buf text;
-    shoal_status st;
-
-    base_buf_init(&text, settings->alloc, settings->size_max);
-    st = train_options_text(env_alloc(cx->env), app, settings->data, &text, err);
-    if (st == SHOAL_OK) {
-        base_buf_fini(settings);
-        *settings = text;
-    } else {
-        base_buf_fini(&text);
-    }
-    if (st == SHOAL_E_INVAL && err->hint[0] == 0)
-        base_err_hint(err, "'shoal app show %s' shows what it takes", word);
-    return st;
-}
-
-static shoal_status parse_staleness(const struct values *v, const shoal_app *app, uint32_t *out,
-                                    shoal_err *err)
-{
-    char *end;
-
-    *out = app->staleness;
-    if (v->staleness == NULL)
-        return SHOAL_OK;
-    unsigned long value = strtoul(v->staleness, &end, 10);
-    if (*v->staleness < '0' || *v->staleness > '9' || *end != 0 || value > STALENESS_MAX)
-        return base_err(err, SHOAL_E_INVAL,
-                        "--staleness: expected a whole number up to %d, found '%.40s'",
-                        STALENESS_MAX, v->staleness);
-    *out = (uint32_t)value;
-    return SHOAL_OK;
-}
-
-static bool good_name(const char *name)
-{
-    return name[0] != 0 && strlen(name) < 60 &&
-           name[strspn(name,
-                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")] == 0 &&
-           name[0] != '.';
-}
-
-/* ---- running ---- */
-
-/* Data may take hours to read, and nothing is lost then: up to the first tick signals end it at
- * once. */
-static bool tick(void *ctx, const struct train_master *master)
-{
-    struct cli_train_line *line = ctx;
-
-    if (line->begun_ns == 0)
-        cli_interrupt_start();
-    cli_train_line_draw(line, master);
-    cli_train_line_strangers(line, master);
-    return !atomic_load_explicit(cli_interrupt_flag(), memory_order_relaxed);
-}
-
-/* Not one of the files that options of the application name. */
-static shoal_status check_sets(const struct cli_context *cx, const char *path,
-                               const shoal_opt_list *sets, shoal_err *err)
-{
-    for (size_t i = 0; i < sets->count; i++) {
-        const char *value = strchr(sets->items[i], '=');
-        if (value != NULL && env_same(cx->env, value + 1, path))
-            return base_err(err, SHOAL_E_INVAL, "cannot write '%s': it is also an input", path);
-    }
-    return SHOAL_OK;
-}
-
-/* A file must be writable before hours are spent on it. */
-static shoal_status check_file(const struct cli_context *cx, const char *path,
-                               const struct train_job_opts *opts, const struct values *v,
-                               shoal_err *err)
-{
-    char beside[PATH_MAX]; /* names of a corpus's words, which are read with it */
-    const char *const inputs[] = {opts->path, opts->word, beside};
-    struct env_out *out;
-    shoal_status st;
-
-    data_corpus_vocab_beside(opts->path, beside, sizeof beside);
-    st = cli_output_check(cx, path, inputs, 3, err);
-    if (st == SHOAL_OK)
-        st = check_sets(cx, path, &v->set, err);
-    if (st == SHOAL_OK)
-        st = env_create(cx->env, path, &out, err);
-    if (st == SHOAL_OK)
-        env_discard(out);
-    return st;
-}
-
-static shoal_status check_model(const struct cli_context *cx, const struct train_job_opts *opts,
-                                const struct values *v, shoal_err *err)
-{
-    if (opts->model == NULL)
-        return SHOAL_OK;
-    if (opts->app->save == NULL)
-        return base_err(err, SHOAL_E_INVAL, "application '%s' leaves no model for --out",
-                        opts->app->name);
-    if (strcmp(opts->model, "-") == 0)
-        return base_err(err, SHOAL_E_INVAL, "--out: a model is a file, not standard output");
-    return check_file(cx, opts->model, opts, v, err);
-}
-
-/* Nothing else is kept in the folder of checkpoints, which is emptied at the end. */
-static shoal_status check_apart(const char *option, const char *path, const char *checkpoints,
-                                shoal_err *err)
-{
-    if (path == NULL || checkpoints == NULL || !env_in_folder(path, checkpoints))
-        return SHOAL_OK;
-    return base_err(err, SHOAL_E_INVAL, "%s: '%s' is in the folder of checkpoints", option, path);
-}
-
-static shoal_status check_report(const struct cli_context *cx, const struct train_job_opts *opts,
-                                 const struct values *v, shoal_err *err)
-{
-    if (v->report == NULL)
-        return SHOAL_OK;
-    if (strcmp(v->report, "-") == 0)
-        return base_err(err, SHOAL_E_INVAL, "--report: a page is a file, not standard output");
-    if (env_is_pipe(v->report))
-        return base_err(err, SHOAL_E_INVAL, "--report: a page is a file, and '%s' is a pipe",
-                        v->report);
-    if (v->out != NULL && env_same_place(cx->env, v->report, v->out))
-        return base_err(err, SHOAL_E_INVAL, "--report and --out name the same file '%s'",
-                        v->report);
-    return check_file(cx, v->report, opts, v, err);
-}
-
-/* A job that cannot be listed runs all the same, which is told; one of that name stops it. */
-static shoal_status claim(const struct cli_context *cx, struct train_job_opts *opts,
-                          struct train_claim *out, shoal_err *err)
-{
-    shoal_status st =
-        train_claim_take(cx->env, opts->name, opts->app->name, opts->path, opts->pid, out, err);
-
-    if (st == SHOAL_OK)
-        opts->listing = out->listing;
-    if (st == SHOAL_OK || st == SHOAL_E_EXISTS)
-        return st;
-    base_log(&cx->log, BASE_LOG_WARN, "'shoal jobs' will not show this one: %s", err->message);
-    *err = (shoal_err)SHOAL_ERR_INIT;
-    return SHOAL_OK;
-}
-
-static void warn_if_open(const struct cli_context *cx, const char *address)
-{
-    if (cli_address_is_open(address))
-        base_log(
-            &cx->log, BASE_LOG_WARN,
-            "traffic on '%s' is not encrypted: anyone on that network can read and change it; use "
-            "--tls",
-            address);
-}
-
-/* ---- from beginning to end ---- */
+static const double LOOK_S = 0.1; /* between two looks at the job */
 
 /* Words about checkpoints come while the line is drawn. */
 struct talk {
@@ -256,61 +19,23 @@ struct talk {
     struct cli_train_line *line;
 };
 
-static void say(void *ctx, enum base_log_level level, const char *text)
+static void say(void *ctx, shoal_note_level level, const char *text)
 {
+    static const enum base_log_level LEVELS[] = {[SHOAL_NOTE_WARNING] = BASE_LOG_WARN,
+                                                 [SHOAL_NOTE_INFO] = BASE_LOG_INFO,
+                                                 [SHOAL_NOTE_HINT] = BASE_LOG_DEBUG};
     const struct talk *talk = ctx;
 
     cli_train_line_end(talk->line);
-    base_log(&talk->cx->log, level, "%s", text);
-}
-
-static shoal_status train(struct cli_context *cx, struct train_job_opts *opts,
-                          struct train_job_result *out, double *out_cpu_s, shoal_err *err)
-{
-    struct cli_train_line line;
-    struct train_claim ours = {.lock = -1};
-    struct talk talk = {cx, &line};
-    struct base_log log = {BASE_LOG_DEBUG, say, &talk};
-    char steps[48];
-    int folder = -1;
-    shoal_status st = SHOAL_OK;
-
-    if (opts->checkpoint.dir != NULL)
-        st = train_shelf_take(opts->checkpoint.dir, opts->checkpoint.resume, &folder, err);
-    if (st == SHOAL_OK)
-        st = claim(cx, opts, &ours, err);
-    if (st != SHOAL_OK)
-        goto out;
-    opts->checkpoint.log = &log;
-    opts->tick = tick;
-    opts->ctx = &line;
-    cli_train_line_start(&line, cx, opts->app, opts->path);
-    st = train_job_run(cx->env, opts, out, err);
-    if (line.begun_ns != 0)
-        cli_interrupt_stop();
-    cli_train_line_end(&line);
-    train_claim_drop(&ours);
-    if (st == SHOAL_E_CANCELLED) {
-        shoal_err why = *err;
-        base_err(err, st, "stopped after %s", train_steps_text(&line.stats, steps, sizeof steps));
-        base_err_hint(err, "%s", why.hint);
-    }
-    if (st == SHOAL_OK && folder >= 0 && out->model_status == SHOAL_OK)
-        train_shelf_empty(folder);
-    *out_cpu_s = env_cpu_all_s();
-    opts->checkpoint.log = NULL;
-    opts->ctx = NULL;
-out:
-    env_folder_drop(folder);
-    return st;
+    base_log(&talk->cx->log, LEVELS[level], "%s", text);
 }
 
 /* What to do next, for people. */
-static void hint(const struct cli_context *cx, const struct values *v, const shoal_app *app)
+static void hint(const struct cli_context *cx, const shoal_job_opts *v, const shoal_app *app)
 {
     if (!cx->terminal || cx->json || cx->csv)
         return;
-    if (v->out == NULL && app->save != NULL)
+    if (v->model == NULL && app->save != NULL)
         base_log(&cx->log, BASE_LOG_INFO, "no model was kept; --out FILE keeps one");
     if (v->report == NULL)
         base_log(&cx->log, BASE_LOG_INFO, "add --report out.html for a page about it");
@@ -318,18 +43,15 @@ static void hint(const struct cli_context *cx, const struct values *v, const sho
 
 /* What came of the job; a model or page that cannot be written any more does not take the rest
  * away. JSON is one object, with the error in it; where both failed it has the model's, and the
- * page's is a warning. */
-static int show(const struct cli_context *cx, const struct values *v, const char *const *args,
-                const struct train_ended *ended, struct train_learnt *learnt)
+ * page's is a warning. `model`: why there is none. */
+static int show(const struct cli_context *cx, const shoal_job_opts *v, const char *const *args,
+                const shoal_app *app, const shoal_result *result, shoal_status model_status,
+                const shoal_err *model)
 {
-    struct values again = *v;
+    shoal_job_opts again = *v;
     struct cli_report report = {cx, v->report, &again, args, 2};
-    const shoal_result *result = NULL;
-    shoal_err page = SHOAL_ERR_INIT, model = train_result_model_error(ended);
-    shoal_status st = train_result_make(ended, learnt, &result, &page);
+    shoal_err page = SHOAL_ERR_INIT;
 
-    if (st != SHOAL_OK)
-        return cli_fail(cx, st, &page);
     again.resume = false; /* from the beginning: what it went on from is no more */
     if (v->report != NULL) {
         train_result_wrote(result, v->report, NULL);
@@ -337,97 +59,65 @@ static int show(const struct cli_context *cx, const struct values *v, const char
         if (page.code != SHOAL_OK)
             train_result_wrote(result, NULL, &page);
     }
-    bool paged = page.code == SHOAL_OK, kept = model.code == SHOAL_OK;
+    bool paged = page.code == SHOAL_OK, kept = model_status == SHOAL_OK;
     int rc = cli_show(cx, result);
-    shoal_result_free(result);
     if (paged && v->report != NULL && !cx->json && !cx->csv && cli_flush(cx))
         base_log(&cx->log, BASE_LOG_INFO, "report: %s", v->report);
     if (kept && paged) {
-        hint(cx, v, ended->opts->app);
+        hint(cx, v, app);
         return rc;
     }
     if (!paged && !kept && cx->json)
         base_log(&cx->log, BASE_LOG_WARN, "no page: %s", page.message);
     else if (!paged && !kept)
         (void)cli_fail(cx, page.code, &page);
-    return cx->json ? 1 : cli_fail(cx, kept ? page.code : model.code, kept ? &page : &model);
+    return cx->json ? 1 : cli_fail(cx, kept ? page.code : model_status, kept ? &page : model);
+}
+
+/* Data may take hours to read, and nothing is lost then: until the job has begun signals end it at once. */
+static shoal_status train(const struct cli_context *cx, const shoal_job_opts *opts,
+                          const char *const *args, struct cli_train_line *line, shoal_job **out_job,
+                          shoal_err *err)
+{
+    shoal_status st =
+        shoal_job_start(cx->env, args[0], args[1], opts, cli_interrupt_watch(), out_job, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    cli_interrupt_start();
+    for (st = SHOAL_AGAIN; st == SHOAL_AGAIN; st = shoal_job_wait(*out_job, LOOK_S, err)) {
+        cli_train_line_draw(line, train_run_master(*out_job));
+        cli_train_line_strangers(line, train_run_master(*out_job));
+    }
+    cli_interrupt_stop();
+    return st;
 }
 
 static int run(struct cli_context *cx, const void *values, const char *const *args,
                size_t arg_count)
 {
-    const struct values *v = values;
+    shoal_job_opts opts = *(const shoal_job_opts *)values;
+    struct cli_train_line line = {.cx = cx};
+    struct talk talk = {cx, &line};
     shoal_err err = SHOAL_ERR_INIT;
-    struct train_job_opts opts = TRAIN_JOB_OPTS_INIT;
-    struct train_job_result done = {0};
-    struct train_ended ended = {.opts = &opts, .result = &done};
-    struct train_learnt learnt;
-    struct base_buf settings;
-    char name[64], word[PATH_MAX], address[CLI_ADDRESS_SIZE];
-    uint32_t cores = env_cpu_count(cx->env);
-    shoal_status st;
-    int rc;
+    shoal_job *job = NULL;
+    const shoal_app *app = app_open(args[0], &err);
 
     (void)arg_count;
-    opts.app = app_open(args[0], &err);
-    if (opts.app == NULL)
+    if (app == NULL)
         return strchr(args[0], '/') != NULL ? cli_fail(cx, err.code, &err)
                                             : cli_usage_err(cx, &err);
-    if (v->name != NULL && !good_name(v->name))
-        return cli_usage(cx,
-                         "--name: up to 59 letters, digits, '-', '_' and '.', the first no '.'");
-    if (cli_address(v->listen, v->tls, address, &err) != SHOAL_OK)
-        return cli_usage_err(cx, &err);
-    if (v->name != NULL && strcmp(v->name, "last") == 0)
-        return cli_usage(cx, "--name: 'last' is the job that was started last, whatever its name");
-    if (v->resume && v->checkpoint == NULL)
-        return cli_usage(cx, "--resume wants to know the folder: --checkpoint DIR");
-    snprintf(name, sizeof name, "%s-%lld", opts.app->name, (long long)getpid());
-    opts.name = v->name != NULL ? v->name : name;
-    opts.word = strchr(args[0], '/') != NULL ? env_full_path(args[0], word) : NULL;
-    opts.path = args[1];
-    opts.workers = (uint32_t)v->workers;
-    opts.threads =
-        v->threads > 0 ? (uint32_t)v->threads : (cores + opts.workers - 1) / opts.workers;
-    opts.seed = v->seed;
-    opts.patience_ms = (uint32_t)(1000 * v->patience_s);
-    opts.stall_ms = (uint64_t)(1000 * v->stall_s);
-    opts.pid = getpid();
-    opts.address = address;
-    opts.model = v->out;
-    opts.checkpoint.dir = v->checkpoint;
-    opts.checkpoint.every_ms = (uint64_t)(1000 * v->every_s);
-    opts.checkpoint.resume = v->resume;
-    ended.data_bytes = env_file_bytes(opts.path);
-    base_buf_init(&settings, env_alloc(cx->env), SETTINGS_MAX);
-    train_learnt_init(&learnt, env_alloc(cx->env), v->report != NULL);
-    opts.learnt = &learnt;
-    cli_memory_watch(cx, v->spill);
-    st = join_settings(v, &settings, &err);
-    if (st == SHOAL_OK)
-        st = check_settings(cx, opts.app, args[0], &settings, &err);
-    if (st == SHOAL_OK)
-        st = parse_staleness(v, opts.app, &opts.staleness, &err);
-    opts.settings = settings.data;
-    if (st == SHOAL_OK)
-        st = check_model(cx, &opts, v, &err);
-    if (st == SHOAL_OK)
-        st = check_apart("--out", v->out, v->checkpoint, &err);
-    if (st == SHOAL_OK)
-        st = check_apart("--report", v->report, v->checkpoint, &err);
-    if (st == SHOAL_OK)
-        st = check_report(cx, &opts, v, &err);
-    if (st == SHOAL_OK)
-        st = env_memory_start(cx->env, v->spill, opts.path, 2, &err);
-    opts.memory_max = env_memory_space(cx->env, opts.memory_max);
-    if (st == SHOAL_OK) {
-        warn_if_open(cx, address);
-        st = train(cx, &opts, &done, &ended.cpu_s, &err);
-    }
-    env_memory_explain(cx->env, v->spill, st, &err);
-    rc = st == SHOAL_OK ? show(cx, v, args, &ended, &learnt) : cli_fail(cx, st, &err);
-    base_buf_fini(&settings);
-    train_learnt_fini(&learnt);
+    opts.struct_size = sizeof opts;
+    opts.program = ""; /* this one */
+    opts.note = say;
+    opts.ctx = &talk;
+    cli_memory_watch(cx, opts.spill);
+    cli_train_line_start(&line, cx, app, args[1]);
+    shoal_status st = train(cx, &opts, args, &line, &job, &err);
+    cli_train_line_end(&line);
+    const shoal_result *result = shoal_job_result(job);
+    int rc = result != NULL ? show(cx, &opts, args, app, result, st, &err) : cli_fail(cx, st, &err);
+    shoal_job_free(job);
     if (st == SHOAL_E_CANCELLED) {
         fflush(cx->out);
         cli_interrupt_raise();
@@ -449,9 +139,8 @@ const struct cli_command cli_cmd_train = {
         "With --report a page of HTML is written at the end: how the job went and what the "
         "application has learnt, such as topics to browse or paths of coefficients.",
     .example = "train logreg data.svm --workers 2 --out model.shoal",
-    .opts = rows,
-    .opt_count = sizeof rows / sizeof rows[0],
-    .values_size = sizeof(struct values),
+    .opts_of = shoal_job_opt_rows,
+    .values_size = sizeof(shoal_job_opts),
     .arg_min = 2,
     .arg_max = 2,
     .arg_complete = "data",

@@ -22,33 +22,10 @@
 
 /* ---- files that may be written ---- */
 
-struct guarded {
-    const struct cli_context *cx;
-    const char *path;
-};
-
-static shoal_status is_other(void *ctx, const char *input, bool inside, shoal_err *err)
-{
-    const struct guarded *g = ctx;
-
-    (void)inside;
-    return env_same(g->cx->env, input, g->path) ? base_err(err, SHOAL_E_EXISTS, "it is '%s'", input)
-                                                : SHOAL_OK;
-}
-
 shoal_status cli_output_check(const struct cli_context *cx, const char *path,
                               const char *const *inputs, size_t count, shoal_err *err)
 {
-    if (path == NULL || strcmp(path, "-") == 0)
-        return SHOAL_OK;
-    for (size_t i = 0; i < count; i++) {
-        shoal_err other = SHOAL_ERR_INIT;
-        struct guarded g = {cx, path};
-        if (inputs[i] != NULL &&
-            env_folder_each(cx->env, inputs[i], is_other, &g, &other) == SHOAL_E_EXISTS)
-            return base_err(err, SHOAL_E_INVAL, "cannot write '%s': it is also an input", path);
-    }
-    return SHOAL_OK;
+    return env_folder_spares(cx->env, path, inputs, count, err);
 }
 
 const char *cli_output_reason(int code, char *buf, size_t size)
@@ -435,6 +412,8 @@ static int finish(const struct cli_context *cx, shoal_status st, const shoal_res
 
     if (st != SHOAL_OK && ferror(cx->out))
         return 1; /* told when the command ends, unless the reader left */
+    if (st == SHOAL_E_IO && cx->streams && cli_output_unread(cx->out))
+        return 1; /* the reader left, and knows it */
     if (st != SHOAL_OK)
         return cli_fail(cx, st, failed);
     if (cx->report != NULL)

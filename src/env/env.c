@@ -46,9 +46,25 @@ shoal_status env_open(shoal_env *env, const char *path, struct env_file **out_fi
     return st;
 }
 
+void env_watch(shoal_env *env, const shoal_watch *watch)
+{
+    env->stop = watch != NULL ? base_watch_flag(watch) : NULL;
+}
+
+static shoal_status check_stop(const shoal_env *env, shoal_err *err)
+{
+    if (env->stop == NULL || !atomic_load_explicit(env->stop, memory_order_relaxed))
+        return SHOAL_OK;
+    return base_err(err, SHOAL_E_CANCELLED, "interrupted");
+}
+
 shoal_status env_read(struct env_file *file, void *buf, size_t size, size_t *out_size,
                       shoal_err *err)
 {
+    shoal_status st = check_stop(file->env, err);
+
+    if (st != SHOAL_OK)
+        return st;
     if (file->gzip != NULL)
         return env_gzip_read(file, buf, size, out_size, err);
     if (file->head_size == 0 || size == 0)
@@ -69,10 +85,13 @@ shoal_status env_read_at(struct env_file *file, uint64_t offset, void *buf, size
                          size_t *out_size, shoal_err *err)
 {
     size_t done = 0;
+    shoal_status st = check_stop(file->env, err);
+    if (st != SHOAL_OK)
+        return st;
     while (done < size) {
         size_t got = 0;
-        shoal_status st = file->env->ops->read_at(file, offset + done, (char *)buf + done,
-                                                  size - done, &got, err);
+        st = file->env->ops->read_at(file, offset + done, (char *)buf + done, size - done, &got,
+                                     err);
         if (st != SHOAL_OK)
             return st;
         if (got == 0)

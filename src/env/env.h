@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/rand.h"
+#include "base/watch.h"
 #include "shoal/env.h"
 #include <stdbool.h>
 
@@ -64,12 +65,17 @@ struct shoal_env {
     const struct base_alloc *alloc; /* where all memory comes from; tests replace it */
     uint64_t seed;
     struct env_spill *spill; /* see spill.h; NULL: memory is memory */
+    const atomic_bool *stop; /* of the watch; NULL: there is none */
 };
 
 static inline const struct base_alloc *env_alloc(const shoal_env *env)
 {
     return env->alloc;
 }
+
+/* From here on files are read no further once the watch is stopped: SHOAL_E_CANCELLED. NULL: they are. So work
+ * that reads for hours ends in time, whoever reads for it. */
+void env_watch(shoal_env *env, const shoal_watch *watch);
 
 uint64_t env_now_ns(shoal_env *env);
 double env_wall_s(shoal_env *env);

@@ -89,3 +89,32 @@ shoal_status env_folder_each(shoal_env *env, const char *path,
     base_free(alloc, w);
     return st;
 }
+
+struct spared {
+    shoal_env *env;
+    const char *path;
+};
+
+static shoal_status is_other(void *ctx, const char *input, bool inside, shoal_err *err)
+{
+    const struct spared *s = ctx;
+
+    (void)inside;
+    return env_same(s->env, input, s->path) ? base_err(err, SHOAL_E_EXISTS, "it is '%s'", input)
+                                            : SHOAL_OK;
+}
+
+shoal_status env_folder_spares(shoal_env *env, const char *path, const char *const *inputs,
+                               size_t count, shoal_err *err)
+{
+    if (path == NULL || strcmp(path, "-") == 0)
+        return SHOAL_OK;
+    for (size_t i = 0; i < count; i++) {
+        shoal_err other = SHOAL_ERR_INIT;
+        struct spared s = {env, path};
+        if (inputs[i] != NULL &&
+            env_folder_each(env, inputs[i], is_other, &s, &other) == SHOAL_E_EXISTS)
+            return base_err(err, SHOAL_E_INVAL, "cannot write '%s': it is also an input", path);
+    }
+    return SHOAL_OK;
+}

@@ -1,4 +1,5 @@
-/* folder.h - all files below a path, in order of names. Owner thread only. */
+/* folder.h - all files below a path, in order of names, and whether one of them would be written over. Owner
+ * thread only. */
 #ifndef ENV_FOLDER_H
 #define ENV_FOLDER_H
 
@@ -14,5 +15,11 @@ SHOAL_MUST_USE shoal_status env_folder_each(shoal_env *env, const char *path,
                                             shoal_status (*fn)(void *ctx, const char *path,
                                                                bool inside, shoal_err *err),
                                             void *ctx, shoal_err *err);
+
+/* SHOAL_E_INVAL in words when `path` is one of `inputs` or a file below one, under whatever name: it is not to
+ * be written. NULL paths are skipped, and "-" is no file. */
+SHOAL_MUST_USE shoal_status env_folder_spares(shoal_env *env, const char *path,
+                                              const char *const *inputs, size_t count,
+                                              shoal_err *err);
 
 #endif

@@ -271,6 +271,37 @@ double env_cpu_all_s(void)
     return seconds_of(RUSAGE_SELF) + seconds_of(RUSAGE_CHILDREN);
 }
 
+int64_t env_pid(void)
+{
+    return getpid();
+}
+
+static bool may_run(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+shoal_status env_program_find(const char *word, char out[ENV_PATH_SIZE], shoal_err *err)
+{
+    const char *at = strchr(word, '/') == NULL ? getenv("PATH") : NULL;
+
+    if (strchr(word, '/') != NULL && strlen(word) < ENV_PATH_SIZE && may_run(word)) {
+        memcpy(out, word, strlen(word) + 1);
+        return SHOAL_OK;
+    }
+    while (at != NULL && *word != '\0') {
+        size_t size = strcspn(at, ":"); /* an empty one is the working directory */
+        int length = snprintf(out, ENV_PATH_SIZE, "%.*s/%s", size > 0 ? (int)size : 1,
+                              size > 0 ? at : ".", word);
+        if (length > 0 && length < ENV_PATH_SIZE && may_run(out))
+            return SHOAL_OK;
+        at = at[size] == ':' ? at + size + 1 : NULL;
+    }
+    return base_err(err, SHOAL_E_NOTFOUND, "cannot find the program '%.200s'", word);
+}
+
 /* ---- memory ---- */
 
 /* Bytes in memory for each 10 of a file, at least: an entry takes 8 and has some 25 in text at

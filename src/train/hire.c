@@ -16,6 +16,7 @@
 
 static const uint64_t JOIN_NS = 30ull * 1000 * 1000 * 1000;  /* for a child to join */
 static const uint64_t LEAVE_NS = 60ull * 1000 * 1000 * 1000; /* for a worker to leave */
+static const uint64_t AWAY_NS = 1ull * 1000 * 1000 * 1000;   /* that a timer is late */
 static const uint64_t GATHER_NS = 3ull * 1000 * 1000 * 1000; /* for the first ones to come */
 enum { FAILED_STARTS_MAX = 10 };
 enum { GUEST_QUEUE_MAX = 8 << 20 }; /* bytes for one who does not read them */
@@ -153,9 +154,18 @@ void hire_lose(struct master_worker *w)
     gone(w);
 }
 
+static void watch(struct master_worker *w, uint64_t delay_ns);
+
+/* Where the timer itself is late it was we who were away, between two waits or stopped: what the worker has said
+ * meanwhile is still to be read. */
 static void overdue(void *ctx)
 {
-    hire_lose(ctx);
+    struct master_worker *w = ctx;
+
+    if (env_now_ns(w->master->env) - w->overdue.due_ns > AWAY_NS)
+        watch(w, JOIN_NS);
+    else
+        hire_lose(w);
 }
 
 static void watch(struct master_worker *w, uint64_t delay_ns)

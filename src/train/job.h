@@ -1,11 +1,13 @@
 /* job.h - a training job of this machine, from data to model.
  *
- * train_job_run makes the key, the loop and the master, lists the job for onlookers, runs it to its
- * end and writes the model. Real env only. The calling thread is the driver's.
- * Tests: tests/unit/train/test_job.c, tests/cli/test_train*.py. */
+ * train_job_new makes the key, the loop and the master, reads the data and lists the job for onlookers;
+ * train_job_step runs it for a while, and at its end writes the model. Real env only. One thread makes it,
+ * steps it and frees it: the driver's, with which its workers die. run.c is the public face (shoal/job.h).
+ * Tests: tests/unit/train/test_job.c, test_run.c, tests/cli/test_train*.py. */
 #ifndef TRAIN_JOB_H
 #define TRAIN_JOB_H
 
+#include "shoal/job.h"
 #include "train/master.h"
 
 struct train_job_opts {
@@ -49,9 +51,37 @@ struct train_job_result {
     uint64_t begun_ns; /* when `seconds` began, in the trail's time */
     uint32_t staleness;
 };
-/* A model that cannot be written is no failure of the job: see model_status. */
-SHOAL_MUST_USE shoal_status train_job_run(shoal_env *env, const struct train_job_opts *opts,
-                                          struct train_job_result *out, shoal_err *err);
+struct train_job;
+
+/* `opts` and what they point to outlive it. */
+SHOAL_MUST_USE shoal_status train_job_new(shoal_env *env, const struct train_job_opts *opts,
+                                          struct train_job **out_job, shoal_err *err);
+/* Runs for so long, or to the end (UINT64_MAX). SHOAL_AGAIN: it has not ended. SHOAL_OK: it has, well, and
+ * *out is filled; a model that cannot be written is no failure of the job, see model_status. After the end: the
+ * same again. */
+SHOAL_MUST_USE shoal_status train_job_step(struct train_job *job, uint64_t timeout_ns,
+                                           struct train_job_result *out, shoal_err *err);
+void train_job_free(struct train_job *job); /* ends its workers; NULL is allowed */
+struct train_master *train_job_master(const struct train_job *job);
+struct env_loop *train_job_loop(const struct train_job *job);
+uint64_t train_job_begun_ns(const struct train_job *job); /* when its workers were started */
+/* All of it, for tests and benches. */
+SHOAL_MUST_USE static inline shoal_status train_job_run(shoal_env *env,
+                                                        const struct train_job_opts *opts,
+                                                        struct train_job_result *out,
+                                                        shoal_err *err)
+{
+    struct train_job *job = NULL;
+    shoal_status st = train_job_new(env, opts, &job, err);
+
+    if (st == SHOAL_OK)
+        st = train_job_step(job, UINT64_MAX, out, err);
+    train_job_free(job);
+    return st;
+}
+
+/* For the command's line of progress. */
+const struct train_master *train_run_master(const shoal_job *job);
 
 /* What `shoal worker` is: standard input holds the key. Ends when the driver says so. */
 struct train_work_opts {

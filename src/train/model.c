@@ -202,6 +202,13 @@ shoal_status shoal_score_line(shoal_score *score, const char *line, shoal_err *e
     return score->opts->wants_lines ? score->opts->line(score->opts->ctx, line, err) : SHOAL_OK;
 }
 
+shoal_status shoal_score_count(shoal_score *score, uint64_t done, uint64_t total, shoal_err *err)
+{
+    const struct train_score_opts *o = score->opts;
+
+    return o->count != NULL ? o->count(o->ctx, done, total, err) : SHOAL_OK;
+}
+
 void shoal_score_metric(shoal_score *score, const char *name, double value)
 {
     score->opts->metric(score->opts->ctx, name, value);

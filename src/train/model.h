@@ -24,6 +24,8 @@ struct train_score_opts {
     bool wants_lines;
     shoal_status (*line)(void *ctx, const char *line, shoal_err *err);
     void (*metric)(void *ctx, const char *name, double value);
+    /* So many rows of `total` are done; another status than SHOAL_OK ends it. NULL: nobody counts. */
+    shoal_status (*count)(void *ctx, uint64_t done, uint64_t total, shoal_err *err);
     void *ctx;
 };
 /* `app` is the one that shoal_model_app names: a word for app_open. */

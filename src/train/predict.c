@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/text.h"
+#include "base/watch.h"
 #include "env/system.h"
 #include "page/make.h"
 #include "train/model.h"
@@ -117,6 +118,7 @@ struct score {
     shoal_env *env;
     shoal_predict_opts opts;
     const char *model, *data;
+    shoal_watch *watch;
     struct env_out *out;
     const char *name[METRICS_MAX];
     double value[METRICS_MAX];
@@ -141,13 +143,28 @@ static void put_metric(void *ctx, const char *name, double value)
     }
 }
 
+static shoal_status count(void *ctx, uint64_t done, uint64_t total, shoal_err *err)
+{
+    struct score *s = ctx;
+
+    if (s->watch == NULL)
+        return SHOAL_OK;
+    if (atomic_load_explicit(&s->watch->total, memory_order_relaxed) != total)
+        base_watch_begin(s->watch, "rows", total);
+    atomic_store_explicit(&s->watch->done, done, memory_order_relaxed);
+    return base_watch_stopped(s->watch) ? base_err(err, SHOAL_E_CANCELLED, "interrupted")
+                                        : SHOAL_OK;
+}
+
 static shoal_status score(struct score *s, bool lines, shoal_err *err)
 {
-    struct train_score_opts opts = {s->data, lines, put_line, put_metric, s};
+    struct train_score_opts opts = {s->data, lines, put_line, put_metric, count, s};
     const shoal_app *app = NULL;
     shoal_model *model = NULL;
     shoal_status st = env_memory_start(s->env, s->opts.spill, s->data, 1, err);
 
+    base_watch_begin(s->watch, "rows", 0); /* how many says who has read them */
+    env_watch(s->env, s->watch);
     if (st == SHOAL_OK)
         st = shoal_model_open(s->env, s->model, &model, err);
     if (st == SHOAL_OK) {
@@ -155,6 +172,7 @@ static shoal_status score(struct score *s, bool lines, shoal_err *err)
         st = app != NULL ? train_score(s->env, app, model, &opts, err) : SHOAL_E_NOTFOUND;
     }
     shoal_model_free(model);
+    env_watch(s->env, NULL);
     env_memory_explain(s->env, s->opts.spill, st, err);
     return st;
 }
@@ -256,10 +274,10 @@ static shoal_status open_output(struct score *s, shoal_err *err)
 }
 
 shoal_status shoal_predict(shoal_env *env, const char *model, const char *data,
-                           const shoal_predict_opts *opts, const shoal_result **out_result,
-                           shoal_err *err)
+                           const shoal_predict_opts *opts, shoal_watch *watch,
+                           const shoal_result **out_result, shoal_err *err)
 {
-    struct score s = {.env = env, .model = model, .data = data};
+    struct score s = {.env = env, .model = model, .data = data, .watch = watch};
     const shoal_result *result = NULL;
     shoal_status st = prepare(&s, opts, out_result, err);
 
@@ -282,10 +300,10 @@ shoal_status shoal_predict(shoal_env *env, const char *model, const char *data,
 }
 
 shoal_status shoal_eval(shoal_env *env, const char *model, const char *data,
-                        const shoal_predict_opts *opts, const shoal_result **out_result,
-                        shoal_err *err)
+                        const shoal_predict_opts *opts, shoal_watch *watch,
+                        const shoal_result **out_result, shoal_err *err)
 {
-    struct score s = {.env = env, .model = model, .data = data};
+    struct score s = {.env = env, .model = model, .data = data, .watch = watch};
     shoal_status st = prepare(&s, opts, out_result, err);
 
     if (st == SHOAL_OK)

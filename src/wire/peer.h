@@ -44,6 +44,16 @@ SHOAL_MUST_USE shoal_status wire_key_load(shoal_env *env, const char *path, stru
 void wire_key_wipe(struct wire_key *key); /* not left to lie in memory */
 void wire_wipe(void *bytes, size_t size); /* the same for its digits */
 
+enum { WIRE_ADDRESS_SIZE = 300 };
+
+/* An address as options say it, into `out`: "tls://" is put in front where `tls` is set. SHOAL_E_INVAL in words
+ * when it names another transport, is longer than any address, or does not end in a port. Any thread. */
+SHOAL_MUST_USE shoal_status wire_address(const char *address, bool tls, char out[WIRE_ADDRESS_SIZE],
+                                         shoal_err *err);
+/* Whether others can read what passes there: it is beyond this machine and not encrypted. For one that
+ * wire_address took. Any thread. */
+bool wire_address_is_open(const char *address);
+
 struct wire_peer;
 struct wire_server;
 

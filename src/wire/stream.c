@@ -1,9 +1,10 @@
 /* stream.c - the table of transports, and the plainest of them: TCP as env has it. Tests:
- * tests/unit/wire/test_stream.c. */
+ * tests/unit/wire/test_stream.c, test_address.c. */
 #include "wire/stream.h"
 #include "base/assert.h"
 #include "base/err.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct wire_transport *const TRANSPORTS[] = {
@@ -13,6 +14,62 @@ static const struct wire_transport *const TRANSPORTS[] = {
     &wire_ucx,
 #endif
 };
+
+/* --- addresses as people write them --- */
+
+static const char TLS[] = "tls://";
+enum { PORT_MAX = 65535 };
+
+/* Whether a port follows the last colon, and a host is before it; what is wrong with the host, who
+ * looks it up will say. */
+static shoal_status check_address(const char *address, shoal_err *err)
+{
+    const char *mark = strstr(address, "://");
+    const char *host = mark == NULL ? address : mark + 3;
+    const char *colon = strrchr(host, ':');
+
+    if (colon == NULL || colon == host)
+        return base_err(err, SHOAL_E_INVAL, "'%s' is not an address: HOST:PORT", address);
+    size_t digits = strspn(colon + 1, "0123456789");
+    if (digits == 0 || colon[1 + digits] != '\0' || strtoul(colon + 1, NULL, 10) > PORT_MAX)
+        return base_err(err, SHOAL_E_INVAL, "'%s' is not an address: a port is 0 to %d", address,
+                        PORT_MAX);
+    return SHOAL_OK;
+}
+
+shoal_status wire_address(const char *address, bool tls, char out[WIRE_ADDRESS_SIZE],
+                          shoal_err *err)
+{
+    bool is_named = strstr(address, "://") != NULL;
+
+    if (tls && is_named && strncmp(address, TLS, sizeof TLS - 1) != 0)
+        return base_err(err, SHOAL_E_INVAL, "--tls and '%s' name two transports", address);
+    if (snprintf(out, WIRE_ADDRESS_SIZE, "%s%s", tls && !is_named ? TLS : "", address) >=
+        WIRE_ADDRESS_SIZE)
+        return base_err(err, SHOAL_E_INVAL, "'%.32s...' is too long for an address", address);
+    return check_address(address, err);
+}
+
+/* What a machine calls itself; any other name may be that of a network. */
+static bool is_loopback(const char *host, size_t size)
+{
+    static const char *const NAMES[] = {"localhost", "[::1]", "::1"};
+
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (strlen(NAMES[i]) == size && memcmp(host, NAMES[i], size) == 0)
+            return true;
+    return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == size;
+}
+
+bool wire_address_is_open(const char *address)
+{
+    const char *mark = strstr(address, "://");
+    const char *host = mark == NULL ? address : mark + 3;
+    const char *colon = strrchr(host, ':');
+
+    return strncmp(address, TLS, sizeof TLS - 1) != 0 && colon != NULL &&
+           !is_loopback(host, (size_t)(colon - host));
+}
 
 /* --- which one --- */
 

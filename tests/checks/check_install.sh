@@ -19,6 +19,7 @@ done
 [[ -L $lib/libshoal.so ]] || { echo "libshoal.so is not a link"; exit 1; }
 "$tree/bin/shoal" --help >/dev/null
 "$tree/bin/shoal" gen prices --seed 7 --days 120 -o "$work/prices.csv"
+"$tree/bin/shoal" gen sparse --rows 500 --columns 50 --nonzeros 5 -o "$work/data.svm"
 
 preset() { make -C "$SHOAL_SOURCE_DIR" -n "$1" | sed -n 's/.*tools\/build \([a-z]*\) .*/\1/p'; }
 [[ -n $(preset all) && $(preset all) == "$(preset install)" ]] ||
@@ -40,12 +41,28 @@ arguments() { # what an example is run with
         study) echo examples/small.csv ;;
         advise) echo examples/runs.csv ;;
         market) echo "$work/prices.csv" ;;
+        sim) echo examples/small.csv ;;
+        solve) echo examples/problem.json ;;
+        train) echo "$work/data.svm $work/trained.shoal" ;;
+        predict) echo "$work/model.shoal $work/data.svm $work/said.txt" ;;
+        eval) echo "$work/model.shoal $work/data.svm" ;;
     esac
 }
 programs() { # the others are applications: shared objects, below
     find examples -name '*.c' ! -name '*_app.c' | sort
 }
+lines_of_code() { # neither empty nor comments alone
+    awk '/^ *\/\*/ { inside = 1 } { if (!inside && NF > 0) n++ } /\*\// { inside = 0 } END { print n }' "$1"
+}
+# Where examples run: the installed command is the one that workers of a job run.
+export XDG_RUNTIME_DIR=$work HOME=$work PATH=$tree/bin:$PATH
+"$tree/bin/shoal" train logreg "$work/data.svm" --out "$work/model.shoal" >"$work/train.out"
 cd "$SHOAL_SOURCE_DIR"
+for file in $(programs); do
+    # shares.c may be longer: it writes a problem down as arrays, which is what it shows.
+    [[ $(lines_of_code "$file") -le 25 || $file == examples/shares.c ]] ||
+        { echo "$file: $(lines_of_code "$file") lines of code, at most 25"; exit 1; }
+done
 for file in $(programs); do
     name=$(basename "$file" .c)
     # shellcheck disable=SC2046

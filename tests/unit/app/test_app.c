@@ -16,7 +16,7 @@ static void what_an_application_keeps_has_the_size_of_its_version(void **state)
         const char *name;
         uint32_t version;
         size_t size;
-    } KEPT[] = {{"mf", 0, 22640}, {"lda", 0, 1112}, {"logreg", 1, 12816}, {"lasso", 3, 68216}};
+    } KEPT[] = {{"mf", 0, 22640}, {"lda", 0, 1112}, {"logreg", 2, 12816}, {"lasso", 3, 68216}};
     size_t count = 0;
 
     (void)state;

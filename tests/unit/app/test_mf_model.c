@@ -39,7 +39,7 @@ static void hear_metric(void *ctx, const char *name, double value)
 static shoal_status score(shoal_env *env, const char *text, bool lines, struct scored *out,
                           shoal_err *err)
 {
-    struct train_score_opts opts = {"pairs", lines, hear_line, hear_metric, out};
+    struct train_score_opts opts = {"pairs", lines, hear_line, hear_metric, NULL, out};
     shoal_model *model = NULL;
     shoal_status st = shoal_model_open(env, "model", &model, err);
 
@@ -368,7 +368,7 @@ static shoal_status plan_and_predict(const struct base_alloc *alloc, void *ctx)
     struct train_master *master = NULL;
     shoal_model *model = NULL;
     struct scored s = {.lines = 0};
-    struct train_score_opts score_opts = {"ratings", true, hear_line, hear_metric, &s};
+    struct train_score_opts score_opts = {"ratings", true, hear_line, hear_metric, NULL, &s};
     shoal_status st = env_sim_new(alloc, 1, &env, NULL);
 
     if (st != SHOAL_OK)

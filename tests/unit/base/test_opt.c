@@ -282,6 +282,30 @@ static void what_a_row_leaves_out_has_a_word_of_its_own(void **state)
     assert_string_equal(base_opt_type_name(&bytes), "size");
 }
 
+static void numbers_that_nobody_parsed_are_held_to_their_ranges(void **state)
+{
+    static const double shares[] = {-0.1, 1.1, (double)NAN, (double)INFINITY};
+    struct values v = defaults();
+    shoal_err err = SHOAL_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(base_opt_check(rows, BASE_COUNT(rows), &v, &err), SHOAL_OK);
+    v.bytes = UINT64_MAX; /* no range: any */
+    assert_int_equal(base_opt_check(rows, BASE_COUNT(rows), &v, &err), SHOAL_OK);
+    v.count = 101;
+    assert_int_equal(base_opt_check(rows, BASE_COUNT(rows), &v, &err), SHOAL_E_INVAL);
+    assert_string_equal(err.message, "bad value for 'count': expected 1 to 100, found '101'");
+    for (size_t i = 0; i < BASE_COUNT(shares); i++) {
+        v = defaults();
+        v.share = shares[i];
+        assert_int_equal(base_opt_check(rows, BASE_COUNT(rows), &v, &err), SHOAL_E_INVAL);
+        assert_non_null(strstr(err.message, "'share'"));
+    }
+    v = defaults();
+    v.wait = -1;
+    assert_int_equal(base_opt_check(rows, BASE_COUNT(rows), &v, &err), SHOAL_E_INVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +320,7 @@ int main(void)
         cmocka_unit_test(an_unknown_key_offers_the_nearest_or_all),
         cmocka_unit_test(the_nearest_name_is_a_row_or_nothing),
         cmocka_unit_test(what_a_row_leaves_out_has_a_word_of_its_own),
+        cmocka_unit_test(numbers_that_nobody_parsed_are_held_to_their_ranges),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
