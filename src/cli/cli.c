@@ -196,6 +196,26 @@ static int apply_weak_sources(struct session *session)
     return st == SHOAL_OK ? 0 : cli_fail(cx, st, &err);
 }
 
+static int make_result(struct cli_context *cx, void *values, const char *const *args,
+                       size_t arg_count)
+{
+    const struct cli_command *command = cx->command;
+    const shoal_result *result = NULL;
+    struct cli_call call = {cx, values, args, arg_count, &result, NULL, false};
+    shoal_err err = SHOAL_ERR_INIT;
+
+    if (command->opts_of != NULL)
+        memcpy(values, &command->values_size, sizeof command->values_size);
+    shoal_status st = command->make(&call, &err);
+    if (st == SHOAL_OK && result == NULL)
+        return 0;
+    int rc = cli_finish(cx, st, result, values, args, arg_count, &err);
+    if (rc == 0 && call.hint != NULL && cx->report == NULL && !cx->json && !cx->csv &&
+        !cx->streams && cli_flush(cx))
+        base_log(&cx->log, BASE_LOG_INFO, "%s", call.hint);
+    return rc == 0 && call.unsure ? 1 : rc;
+}
+
 static int run_command(struct session *session, const char *const *words, size_t count)
 {
     struct cli_context *cx = &session->cx;
@@ -239,7 +259,9 @@ static int run_command(struct session *session, const char *const *words, size_t
                       : SHOAL_OK;
     if (st != SHOAL_OK)
         return cli_fail(cx, st, &err);
-    return command->run(cx, session->values, session->args, parse.arg_count);
+    return command->make != NULL
+               ? make_result(cx, session->values, session->args, parse.arg_count)
+               : command->run(cx, session->values, session->args, parse.arg_count);
 }
 
 static int dispatch(struct session *session, const char *const *words, size_t count)

@@ -147,29 +147,22 @@ static shoal_status make_result(const char *name, const shoal_result **out_resul
     return page_made_finish(made, out_result, err);
 }
 
-static int run_app(struct cli_context *cx, const void *values, const char *const *args,
-                   size_t arg_count)
+static shoal_status make_app(struct cli_call *call, shoal_err *err)
 {
-    const char *name = args[0];
+    const char *name = call->args[0];
     char shoal[2 * PATH_MAX], pkg_config[2 * PATH_MAX];
     const struct mark marks[MARKS] = {
         {"@NAME@", name}, {"@SHOAL@", shoal}, {"@PKG_CONFIG@", pkg_config}};
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st;
 
-    (void)values, (void)arg_count;
     if (!good_name(name))
-        return cli_usage(cx, "a name is up to %d letters, digits, '-' and '_', found '%.60s'",
-                         NAME_MAX_LENGTH, name);
+        return base_err(err, SHOAL_E_INVAL,
+                        "a name is up to %d letters, digits, '-' and '_', found '%.60s'",
+                        NAME_MAX_LENGTH, name);
     find_tools(shoal, pkg_config);
-    st = make_folder(name, &err);
+    shoal_status st = make_folder(name, err);
     for (size_t i = 0; i < BASE_COUNT(FILES) && st == SHOAL_OK; i++)
-        st = write_file(cx, name, &FILES[i], marks, &err);
-    if (st != SHOAL_OK)
-        return cli_fail(cx, st, &err);
-    st = make_result(name, &result, &err);
-    return cli_finish(cx, st, result, NULL, NULL, 0, &err);
+        st = write_file(call->cx, name, &FILES[i], marks, err);
+    return st == SHOAL_OK ? make_result(name, call->result, err) : st;
 }
 
 const struct cli_command cli_cmd_new_app = {
@@ -184,5 +177,5 @@ const struct cli_command cli_cmd_new_app = {
     .arg_min = 1,
     .arg_max = 1,
     .json = true,
-    .run = run_app,
+    .make = make_app,
 };
