@@ -9,7 +9,6 @@
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/term.h"
-#include "cli/output.h"
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/address.h"
-#include "cli/interrupt.h"
+#include "cli/report.h"
 #include "env/spill.h"
 #include "env/system.h"
 #include "train/job.h"

@@ -1,7 +1,7 @@
 /* cmd_market.c - `shoal market`: where and when to buy instances for work that can move. */
 #include "cli/cli.h"
 
-#include "cli/output.h"
+#include "cli/report.h"
 #include "shoal/market.h"
 
 static shoal_status make(struct cli_call *call, shoal_err *err)

@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
-#include "cli/output.h"
+#include "cli/report.h"
 #include "cli/templates.h"
 #include "page/make.h"
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/assert.h"
-#include "cli/output.h"
+#include "cli/report.h"
 #include "shoal/solve.h"
 #include <string.h>
 
