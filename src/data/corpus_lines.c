@@ -259,12 +259,12 @@ shoal_status data_corpus_triples_header(struct data_corpus_reader *reader, uint6
         const char *next = take_header(s, end, one_line && i < 2, &n[i], &lines);
         line[i] = lines + (one_line && i < 2);
         if (next == NULL)
-            return data_blocks_bad(&reader->blocks, lines + 1, 0, err, "expected %s%s", expected[i],
-                                   one_line ? "" : " alone");
+            return env_blocks_bad(&reader->blocks, lines + 1, 0, err, "expected %s%s", expected[i],
+                                  one_line ? "" : " alone");
         if (n[i] > most[i] || (i < 2 && n[i] == 0))
-            return data_blocks_bad(&reader->blocks, line[i], 0, err,
-                                   "expected %s, 1 to %" PRIu64 ", found %" PRIu64, expected[i],
-                                   most[i], n[i]);
+            return env_blocks_bad(&reader->blocks, line[i], 0, err,
+                                  "expected %s, 1 to %" PRIu64 ", found %" PRIu64, expected[i],
+                                  most[i], n[i]);
         s = next;
     }
     shoal_status st = check_header(reader, n, line, err);
@@ -473,9 +473,9 @@ shoal_status data_corpus_mm_header(struct data_corpus_reader *reader, shoal_err 
     uint64_t line = 1;
 
     if (!magic_good(s)) {
-        data_blocks_bad(&reader->blocks, 1, 0, err,
-                        "expected '%s matrix coordinate real general' or integer, found '%s'",
-                        MAGIC, env_lines_show(s, line_size(s), shown));
+        env_blocks_bad(&reader->blocks, 1, 0, err,
+                       "expected '%s matrix coordinate real general' or integer, found '%s'", MAGIC,
+                       env_lines_show(s, line_size(s), shown));
         base_err_hint(err, "a corpus has an entry for each document and word, and its count");
         return SHOAL_E_FORMAT;
     }

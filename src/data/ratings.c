@@ -4,7 +4,6 @@
 
 #include "base/assert.h"
 #include "base/err.h"
-#include "data/blocks.h"
 #include "data/number.h"
 #include "env/table.h"
 #include <float.h>
@@ -21,7 +20,7 @@ struct field {
 
 struct reading {
     const struct data_ratings_opts *opts;
-    struct data_blocks blocks;
+    struct env_lines blocks;
     struct data_ratings *ratings;
     enum data_separator separator;
     uint32_t columns; /* 2 or 3, 0: no line of data yet */
@@ -38,10 +37,10 @@ static shoal_status bad(const struct reading *rd, uint32_t column, const char *e
     char shown[ENV_SHOWN_MAX];
 
     if (field == NULL || field->size == 0)
-        return data_blocks_bad(&rd->blocks, rd->blocks.line + 1, column, err,
-                               "expected %s, found nothing", expected);
-    return data_blocks_bad(&rd->blocks, rd->blocks.line + 1, column, err, "expected %s, found '%s'",
-                           expected, env_lines_show(field->text, field->size, shown));
+        return env_blocks_bad(&rd->blocks, rd->blocks.line + 1, column, err,
+                              "expected %s, found nothing", expected);
+    return env_blocks_bad(&rd->blocks, rd->blocks.line + 1, column, err, "expected %s, found '%s'",
+                          expected, env_lines_show(field->text, field->size, shown));
 }
 
 /* ---- fields ---- */
@@ -294,8 +293,8 @@ static shoal_status check_columns(struct reading *rd, uint32_t count, shoal_err 
     if (count < rd->columns)
         return bad(rd, VALUE + 1, "a value, as in the first line", NULL, err);
     if (count > rd->columns)
-        return data_blocks_bad(&rd->blocks, rd->blocks.line + 1, VALUE + 1, err,
-                               "expected 2 columns, as in the first line");
+        return env_blocks_bad(&rd->blocks, rd->blocks.line + 1, VALUE + 1, err,
+                              "expected 2 columns, as in the first line");
     return SHOAL_OK;
 }
 
@@ -570,7 +569,7 @@ static shoal_status read_all(struct reading *rd, shoal_err *err)
     while (st == SHOAL_OK) {
         const char *text = NULL;
         size_t size = 0;
-        st = data_blocks_next(&rd->blocks, &text, &size, err);
+        st = env_blocks_next(&rd->blocks, &text, &size, err);
         if (st == SHOAL_OK)
             st = read_block(rd, text, size, err);
     }
@@ -623,10 +622,10 @@ shoal_status data_ratings_load(shoal_env *env, const char *path,
     rd->last_index = DATA_ID_NONE;
     rd->last_number = NO_NUMBER;
     shoal_status st =
-        data_blocks_open(env, "ratings", path, BLOCK, opts->bytes_done, &rd->blocks, err);
+        env_blocks_open(env, "ratings", path, BLOCK, opts->bytes_done, &rd->blocks, err);
     if (st == SHOAL_OK) {
         st = read_all(rd, err);
-        data_blocks_close(&rd->blocks);
+        env_lines_close(&rd->blocks);
     }
     base_free(alloc, rd);
     if (st == SHOAL_OK) {
