@@ -60,6 +60,21 @@ const shoal_opt *cli_command_opts(const struct cli_command *command, size_t *out
     return command->opts;
 }
 
+const shoal_opt *cli_option_at(const struct cli_command *command, size_t index, bool *out_common)
+{
+    size_t own;
+    const shoal_opt *rows = cli_command_opts(command, &own);
+
+    if (out_common != NULL)
+        *out_common = index >= own;
+    if (index < own)
+        return &rows[index];
+    for (size_t i = 0; i < cli_common_row_count; i++)
+        if (cli_common_has(command, &cli_common_rows[i]) && own++ == index)
+            return &cli_common_rows[i];
+    return NULL;
+}
+
 /* What is alive during one call of cli_main. */
 struct session {
     struct cli_context cx;

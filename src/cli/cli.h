@@ -97,6 +97,10 @@ struct cli_call {
 /* The rows of a command's options; none of NULL. */
 const shoal_opt *cli_command_opts(const struct cli_command *command, size_t *out_count);
 
+/* Option `index` of those that a command takes, its own and then the common ones; NULL past the last. *out_common,
+ * unless NULL, says which of the two it is. */
+const shoal_opt *cli_option_at(const struct cli_command *command, size_t index, bool *out_common);
+
 /* The options every command has, before or after its name. --json and --csv only where the command
  * reports. */
 struct cli_common {

@@ -132,29 +132,25 @@ static void each_app(const struct walk *walk, struct place place)
     }
 }
 
-static void put_rows(const struct walk *walk, struct place place, const shoal_opt *rows,
-                     size_t count, bool all)
+static void visit_row(const struct walk *walk, struct place place, const shoal_opt *row)
 {
-    for (size_t i = 0; i < count; i++) {
-        place.row = &rows[i];
-        place.name = rows[i].name;
-        if (all || cli_common_has(place.command, &rows[i]))
-            visit(walk, &place);
-    }
+    place.row = row;
+    place.name = row->name;
+    visit(walk, &place);
 }
 
 static void each_setting(const struct walk *walk, struct place place)
 {
-    put_rows(walk, place, place.rows, place.row_count, true);
+    for (size_t i = 0; i < place.row_count; i++)
+        visit_row(walk, place, &place.rows[i]);
 }
 
 static void each_option(const struct walk *walk, struct place place)
 {
-    size_t count;
-    const shoal_opt *rows = cli_command_opts(place.command, &count);
+    const shoal_opt *row;
 
-    put_rows(walk, place, rows, count, true);
-    put_rows(walk, place, cli_common_rows, cli_common_row_count, false);
+    for (size_t i = 0; (row = cli_option_at(place.command, i, NULL)) != NULL; i++)
+        visit_row(walk, place, row);
 }
 
 static const char *first_word(const struct cli_command *command, char word[WORD_SIZE])
