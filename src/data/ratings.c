@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
-#include "data/number.h"
+#include "data/format.h"
 #include "env/table.h"
 #include <float.h>
 #include <math.h>

@@ -18,7 +18,6 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "data/format.h"
-#include "data/number.h"
 #include "data/svm.h"
 #include "gen/draw.h"
 #include <math.h>

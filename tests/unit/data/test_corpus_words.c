@@ -1,4 +1,4 @@
-/* Tests of src/data/words.c and corpus_text.c. */
+/* Tests of src/data/words.c, and of text in corpus_lines.c. */
 #include "unit/data/corpus_world.h"
 
 #include "base/rand.h"

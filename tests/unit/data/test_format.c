@@ -1,9 +1,8 @@
-/* Tests of src/data/format.c and number.h: what is written reads back equal. */
+/* Tests of src/data/format.c and format.h: what is written reads back equal. */
 #include "unit/data/data_world.h"
 
 #include "base/rand.h"
 #include "data/format.h"
-#include "data/number.h"
 #include "property.h"
 #include <float.h>
 #include <math.h>
