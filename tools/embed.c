@@ -1,6 +1,7 @@
-/* embed.c - a tool of the build: writes a page's template, with its style sheet and script in it, as C.
+/* embed.c - a tool of the build: writes files as C.
  *
- *     embed page.html page.css page.js out.c
+ *     embed --texts header.h out.c name=file ...          each file as the text that the header declares so
+ *     embed page.html page.css page.js out.c              a page's template, with its style sheet and script in it
  *
  * {{style}} and {{script}} of the template become those files, {{style-sha256}} and {{script-sha256}} what a
  * content policy names them by. Other marks stay for the program. See src/page/html.c. */
@@ -73,24 +74,56 @@ static void put(FILE *out, const char *text, size_t size)
     (void)fputs("\"\n", out);
 }
 
+static FILE *begin(const char *path, const char *header)
+{
+    FILE *out = fopen(path, "wb");
+
+    if (out == NULL)
+        fail("cannot write", path);
+    (void)fprintf(out, "/* Made by tools/embed.c. */\n#include \"%s\"\n", header);
+    return out;
+}
+
+static void end(FILE *out, const char *path)
+{
+    if (ferror(out) != 0 || fclose(out) != 0)
+        fail("cannot write", path);
+}
+
+static int embed_texts(const char *header, const char *path, char **files)
+{
+    FILE *out = begin(path, header);
+
+    for (; *files != NULL; files++) {
+        char *file = strchr(*files, '=');
+        if (file == NULL)
+            fail("no name for", *files);
+        struct text text = read_file(file + 1);
+        (void)fprintf(out, "\nconst char %.*s[] =\n", (int)(file - *files), *files);
+        put(out, text.data, text.size);
+        (void)fputs("    ;\n", out);
+        free(text.data);
+    }
+    end(out, path);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct text part[5]; /* template, style, script, and what those are called */
     static const char *const marks[5] = {NULL, "{{style}}", "{{script}}", "{{style-sha256}}",
                                          "{{script-sha256}}"};
 
+    if (argc > 4 && strcmp(argv[1], "--texts") == 0)
+        return embed_texts(argv[2], argv[3], argv + 4);
     if (argc != 5)
         fail("usage:", "embed page.html page.css page.js out.c");
     for (int i = 0; i < 3; i++)
         part[i] = read_file(argv[1 + i]);
     part[3] = hash(&part[1]);
     part[4] = hash(&part[2]);
-    FILE *out = fopen(argv[4], "wb");
-    if (out == NULL)
-        fail("cannot write", argv[4]);
-    (void)fputs("/* Made by tools/embed.c. */\n#include \"page/show.h\"\n\n"
-                "const char page_template[] =\n",
-                out);
+    FILE *out = begin(argv[4], "page/show.h");
+    (void)fputs("\nconst char page_template[] =\n", out);
     for (const char *at = part[0].data, *mark; *at != '\0';) {
         size_t used = 2;
         int which = 0;
@@ -107,8 +140,7 @@ int main(int argc, char **argv)
         at = mark + used;
     }
     (void)fputs("    ;\n", out);
-    if (ferror(out) != 0 || fclose(out) != 0)
-        fail("cannot write", argv[4]);
+    end(out, argv[4]);
     for (int i = 0; i < 5; i++)
         free(part[i].data);
     return 0;

@@ -10,6 +10,8 @@
  * Tests: tests/unit/app/test_lasso.c, tests/cli/test_train_lasso.py. */
 #include "app/lasso.h"
 
+#include "app/parts.h"
+#include "base/assert.h"
 #include "base/err.h"
 #include <math.h>
 #include <stdio.h>
@@ -61,8 +63,12 @@ static shoal_status put_path(shoal_driver *driver, shoal_model *model, struct la
                              uint64_t *starts, shoal_err *err)
 {
     const struct lasso_driver *d = shoal_driver_state(driver);
-    uint64_t entries = d->of[d->lambdas - 1].end;
-    shoal_status st;
+    const struct app_part parts[] = {
+        {"lambdas", d->lambdas, sizeof *told, .data = told},
+        {"starts", d->lambdas + 1, sizeof *starts, .data = starts},
+        {"path", d->of[d->lambdas - 1].end, sizeof(struct lasso_entry),
+         .data = shoal_driver_rows_read(driver, LASSO_PATH)},
+    };
 
     for (uint32_t k = 0; k < d->lambdas; k++) {
         const struct lasso_step *of = &d->of[k];
@@ -73,13 +79,7 @@ static shoal_status put_path(shoal_driver *driver, shoal_model *model, struct la
         told[k].loss = of->loss;
         starts[k + 1] = of->end;
     }
-    st = shoal_model_put(model, "lambdas", told, d->lambdas * sizeof *told, err);
-    if (st == SHOAL_OK)
-        st = shoal_model_put(model, "starts", starts, (d->lambdas + 1) * sizeof *starts, err);
-    if (st == SHOAL_OK)
-        st = shoal_model_put(model, "path", shoal_driver_rows_read(driver, LASSO_PATH),
-                             entries * sizeof(struct lasso_entry), err);
-    return st;
+    return app_parts_put(model, parts, BASE_COUNT(parts), err);
 }
 
 shoal_status lasso_save(shoal_driver *driver, shoal_model *model, shoal_err *err)
@@ -134,19 +134,6 @@ struct predictor {
     double *b; /* (columns); NULL: too many */
 };
 
-/* A part of exactly `size` bytes. */
-static shoal_status get_part(const shoal_model *model, const char *name, uint64_t size,
-                             const void **out, shoal_err *err)
-{
-    size_t found = 0;
-    shoal_status st = shoal_model_get(model, name, out, &found, err);
-
-    if (st == SHOAL_OK && found != size)
-        return base_err(err, SHOAL_E_FORMAT, "part '%s' of the model has %zu bytes; expected %llu",
-                        name, found, (unsigned long long)size);
-    return st;
-}
-
 static bool shape_good(const struct lasso_shape *s)
 {
     return s->version == LASSO_VERSION && s->loss <= NUM_LASSO_LOGISTIC && s->columns > 0 &&
@@ -169,28 +156,29 @@ static bool solution_good(const struct predictor *p, uint64_t from, uint64_t end
 static shoal_status find_solution(struct predictor *p, const shoal_model *model, shoal_err *err)
 {
     const struct lasso_shape *s = &p->shape;
-    const void *bytes = NULL;
+    const void *tolds, *starts, *path;
     uint64_t range[2];
     size_t size = 0;
-    shoal_status st = get_part(model, "lambdas", s->lambdas * sizeof p->told, &bytes, err);
+    const struct app_part parts[] = {
+        {"lambdas", s->lambdas, sizeof p->told, .at = &tolds},
+        {"starts", s->lambdas + 1ull, sizeof range[0], .at = &starts},
+    };
+    shoal_status st = app_parts_get(model, parts, BASE_COUNT(parts), err);
 
     if (st != SHOAL_OK)
         return st;
     for (uint32_t k = 0; k < s->lambdas; k++) {
         struct lasso_told told;
-        memcpy(&told, (const char *)bytes + k * sizeof told, sizeof told);
+        memcpy(&told, (const char *)tolds + k * sizeof told, sizeof told);
         p->gap = fmax(p->gap, told.objective > 0 ? told.gap / told.objective : 0);
         if (k == s->chosen)
             p->told = told;
     }
-    st = get_part(model, "starts", (s->lambdas + 1ull) * sizeof range[0], &bytes, err);
+    memcpy(range, (const char *)starts + s->chosen * sizeof range[0], sizeof range);
+    st = shoal_model_get(model, "path", &path, &size, err);
     if (st != SHOAL_OK)
         return st;
-    memcpy(range, (const char *)bytes + s->chosen * sizeof range[0], sizeof range);
-    st = shoal_model_get(model, "path", &bytes, &size, err);
-    if (st != SHOAL_OK)
-        return st;
-    p->entry = bytes;
+    p->entry = path;
     if (!solution_good(p, range[0], range[1], size))
         return base_err(err, SHOAL_E_FORMAT, "the model's path makes no sense");
     p->entry += range[0];
@@ -201,12 +189,10 @@ static shoal_status find_solution(struct predictor *p, const shoal_model *model,
 static shoal_status predictor_init(struct predictor *p, const struct base_alloc *alloc,
                                    const shoal_model *model, shoal_err *err)
 {
-    const void *bytes = NULL;
-    shoal_status st = get_part(model, "shape", sizeof p->shape, &bytes, err);
+    shoal_status st = app_parts_shape(model, &p->shape, sizeof p->shape, err);
 
     if (st != SHOAL_OK)
         return st;
-    memcpy(&p->shape, bytes, sizeof p->shape);
     if (!shape_good(&p->shape))
         return base_err(err, SHOAL_E_FORMAT, "the model's shape makes no sense");
     st = find_solution(p, model, err);

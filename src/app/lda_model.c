@@ -11,6 +11,8 @@
  * Tests: tests/unit/app/test_lda.c, tests/cli/transcripts/lda_words.txt. */
 #include "app/lda.h"
 
+#include "app/parts.h"
+#include "base/assert.h"
 #include "base/err.h"
 #include <math.h>
 #include <string.h>
@@ -29,19 +31,16 @@ struct model_shape {
 
 static shoal_status put_counts(const struct num_lda_model *m, shoal_model *model, shoal_err *err)
 {
-    size_t words = m->words, topics = m->topics, entries = m->start[words];
-    shoal_status st =
-        shoal_model_put(model, "word_start", m->start, (words + 1) * sizeof *m->start, err);
+    uint64_t entries = m->start[m->words];
+    const struct app_part parts[] = {
+        {"word_start", m->words + UINT64_C(1), sizeof *m->start, .data = m->start},
+        {"topic", entries, sizeof *m->topic, .data = m->topic},
+        {"count", entries, sizeof *m->count, .data = m->count},
+        {"topic_count", m->topics, sizeof *m->total, .data = m->total},
+        {"alpha", m->topics, sizeof *m->alpha, .data = m->alpha},
+    };
 
-    if (st == SHOAL_OK)
-        st = shoal_model_put(model, "topic", m->topic, entries * sizeof *m->topic, err);
-    if (st == SHOAL_OK)
-        st = shoal_model_put(model, "count", m->count, entries * sizeof *m->count, err);
-    if (st == SHOAL_OK)
-        st = shoal_model_put(model, "topic_count", m->total, topics * sizeof *m->total, err);
-    if (st == SHOAL_OK)
-        st = shoal_model_put(model, "alpha", m->alpha, topics * sizeof *m->alpha, err);
-    return st;
+    return app_parts_put(model, parts, BASE_COUNT(parts), err);
 }
 
 shoal_status lda_save(shoal_driver *driver, shoal_model *model, shoal_err *err)
@@ -69,55 +68,16 @@ shoal_status lda_save(shoal_driver *driver, shoal_model *model, shoal_err *err)
 
 /* ---- reading ---- */
 
-/* A part of exactly `count` things of `size`. */
-static shoal_status get_part(const shoal_model *model, const char *name, uint64_t count,
-                             size_t size, const void **out, shoal_err *err)
-{
-    size_t found;
-    shoal_status st = shoal_model_get(model, name, out, &found, err);
-
-    if (st == SHOAL_OK && (found % size != 0 || found / size != count))
-        return base_err(err, SHOAL_E_FORMAT, "part '%s' of the model has %zu bytes; expected %zu",
-                        name, found, (size_t)count * size);
-    return st;
-}
-
 static shoal_status get_shape(const shoal_model *model, struct model_shape *out, shoal_err *err)
 {
-    const void *bytes;
-    shoal_status st = get_part(model, "shape", 1, sizeof *out, &bytes, err);
+    shoal_status st = app_parts_shape(model, out, sizeof *out, err);
 
     if (st != SHOAL_OK)
         return st;
-    memcpy(out, bytes, sizeof *out);
     if (out->version != VERSION || out->topics < 2 || out->topics > NUM_LDA_TOPICS_MAX ||
         out->words == 0 || out->words > DATA_CORPUS_WORDS_MAX || !(out->beta > 0) ||
         !isfinite(out->beta))
         return base_err(err, SHOAL_E_FORMAT, "the model's shape makes no sense");
-    return SHOAL_OK;
-}
-
-static shoal_status get_names(const shoal_model *model, uint32_t words, struct data_ids *ids,
-                              shoal_err *err)
-{
-    const void *bytes;
-    size_t size;
-    uint32_t index;
-    shoal_status st = shoal_model_get(model, "words", &bytes, &size, err);
-
-    if (st != SHOAL_OK)
-        return st;
-    for (const char *at = bytes, *end = at + size; at < end;) {
-        const char *line = memchr(at, '\n', (size_t)(end - at));
-        if (line == NULL || line - at > DATA_ID_SIZE_MAX)
-            break;
-        if (data_ids_add(ids, at, (size_t)(line - at), &index) != SHOAL_OK)
-            return base_err_nomem(err, "reading a model");
-        at = line + 1;
-    }
-    if (size > 0 && ids->count != words)
-        return base_err(err, SHOAL_E_FORMAT, "the model has %u names of words; expected %u",
-                        ids->count, words);
     return SHOAL_OK;
 }
 
@@ -146,18 +106,18 @@ shoal_status lda_model_load(const shoal_model *model, struct num_lda_model *out,
     const void *start, *topic, *count, *total, *alpha;
     shoal_status st = get_shape(model, &shape, err);
 
+    if (st != SHOAL_OK)
+        return st;
+    const struct app_part parts[] = {
+        {"word_start", shape.words + UINT64_C(1), 8, .at = &start},
+        {"topic", shape.entries, 4, .at = &topic},
+        {"count", shape.entries, 4, .at = &count},
+        {"topic_count", shape.topics, 8, .at = &total},
+        {"alpha", shape.topics, 8, .at = &alpha},
+    };
+    st = app_parts_get(model, parts, BASE_COUNT(parts), err);
     if (st == SHOAL_OK)
-        st = get_part(model, "word_start", shape.words + UINT64_C(1), 8, &start, err);
-    if (st == SHOAL_OK)
-        st = get_part(model, "topic", shape.entries, 4, &topic, err);
-    if (st == SHOAL_OK)
-        st = get_part(model, "count", shape.entries, 4, &count, err);
-    if (st == SHOAL_OK)
-        st = get_part(model, "topic_count", shape.topics, 8, &total, err);
-    if (st == SHOAL_OK)
-        st = get_part(model, "alpha", shape.topics, 8, &alpha, err);
-    if (st == SHOAL_OK)
-        st = get_names(model, shape.words, names, err);
+        st = app_parts_names(model, "words", shape.words, true, names, err);
     if (st != SHOAL_OK)
         return st;
     struct num_lda_model m = {.topics = shape.topics,

@@ -5,6 +5,7 @@
  * of it. Tests: tests/unit/app/test_lda.c, tests/cli/transcripts/lda_bad_input.txt. */
 #include "app/lda.h"
 
+#include "app/parts.h"
 #include "base/err.h"
 #include "env/spill.h"
 #include <inttypes.h>
@@ -233,17 +234,6 @@ static shoal_status make_block(const struct planning *p, uint32_t executor, shoa
 
 /* ---- tables ---- */
 
-static shoal_status make_table(const struct planning *p, const char *name, uint64_t rows,
-                               uint32_t width, shoal_err *err)
-{
-    shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
-
-    table.name = name;
-    table.rows = rows;
-    table.width = width;
-    return shoal_driver_table(p->driver, &table, err);
-}
-
 static shoal_status make_records(const struct planning *p, shoal_err *err)
 {
     shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
@@ -288,7 +278,7 @@ static shoal_status keep(const struct planning *p, shoal_err *err)
     size_t entries = kept.held_entries * sizeof(uint32_t), words = kept.words * sizeof(uint32_t);
     size_t starts = (kept.held_documents + 1) * sizeof(uint64_t);
     size_t size = sizeof kept + starts + 2 * entries + words + kept.names_size;
-    shoal_status st = make_table(p, "kept", (size + 3) / sizeof(float), 1, err);
+    shoal_status st = app_parts_table(p->driver, "kept", (size + 3) / sizeof(float), 1, err);
     char buf[DATA_ID_BUF];
 
     if (st != SHOAL_OK)
@@ -312,9 +302,9 @@ static shoal_status make_tables(const struct planning *p, shoal_err *err)
     shoal_status st = make_records(p, err);
 
     if (st == SHOAL_OK)
-        st = make_table(p, "count", topics, 2, err);
+        st = app_parts_table(p->driver, "count", topics, 2, err);
     if (st == SHOAL_OK)
-        st = make_table(p, "inverse", num_lda_stride(p->topics), 1, err);
+        st = app_parts_table(p->driver, "inverse", num_lda_stride(p->topics), 1, err);
     if (st == SHOAL_OK)
         st = keep(p, err);
     if (st != SHOAL_OK || p->o->optimise == 0)

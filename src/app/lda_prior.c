@@ -8,6 +8,7 @@
  * are, for half an iteration. Tests: tests/unit/app/test_lda.c. */
 #include "app/lda.h"
 
+#include "app/parts.h"
 #include "base/err.h"
 #include "num/alias.h"
 #include <string.h>
@@ -22,27 +23,16 @@ static size_t beta_at(uint32_t topics)
     return 3 * (size_t)num_lda_stride(topics);
 }
 
-static shoal_status make_table(shoal_driver *driver, const char *name, uint64_t rows,
-                               uint32_t width, shoal_err *err)
-{
-    shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
-
-    table.name = name;
-    table.rows = rows;
-    table.width = width;
-    return shoal_driver_table(driver, &table, err);
-}
-
 shoal_status lda_prior_init(shoal_driver *driver, const struct lda_data *shape, shoal_err *err)
 {
     const struct lda_options *o = shoal_driver_options(driver);
     uint32_t topics = shape->topics, stride = num_lda_stride(topics);
-    shoal_status st = make_table(driver, "prior", beta_at(topics) + 1, 1, err);
+    shoal_status st = app_parts_table(driver, "prior", beta_at(topics) + 1, 1, err);
 
     if (st == SHOAL_OK)
-        st = make_table(driver, "histogram", (uint64_t)topics + 1, shape->bins, err);
+        st = app_parts_table(driver, "histogram", (uint64_t)topics + 1, shape->bins, err);
     if (st == SHOAL_OK)
-        st = make_table(driver, "pairs", 1, shape->pair_bins, err);
+        st = app_parts_table(driver, "pairs", 1, shape->pair_bins, err);
     if (st != SHOAL_OK)
         return st;
     float *prior = shoal_driver_rows(driver, LDA_PRIOR);

@@ -10,6 +10,7 @@
  * Tests: tests/unit/app/test_logreg.c, tests/cli/transcripts/logreg_bad_input.txt. */
 #include "app/logreg.h"
 
+#include "app/parts.h"
 #include "base/err.h"
 #include <math.h>
 #include <string.h>
@@ -483,17 +484,6 @@ static shoal_status make_states(struct planning *p, shoal_err *err)
     return SHOAL_OK;
 }
 
-static shoal_status make_table(const struct planning *p, const char *name, uint64_t rows,
-                               uint32_t width, shoal_err *err)
-{
-    shoal_table_opts table = SHOAL_TABLE_OPTS_INIT;
-
-    table.name = name;
-    table.rows = rows;
-    table.width = width;
-    return shoal_driver_table(p->driver, &table, err);
-}
-
 static shoal_status make_tables(const struct planning *p, shoal_err *err)
 {
     bool lasso = p->way == NUM_LINEAR_LASSO;
@@ -501,13 +491,14 @@ static shoal_status make_tables(const struct planning *p, shoal_err *err)
     shoal_status st;
 
     if (p->way == LOGREG_BY_FACTORS)
-        st = make_table(p, "weight", p->lanes, p->columns, err);
+        st = app_parts_table(p->driver, "weight", p->lanes, p->columns, err);
     else
-        st = make_table(p, lasso ? "margin" : "weight", lasso ? p->svm->x.rows : d, p->lanes, err);
+        st = app_parts_table(p->driver, lasso ? "margin" : "weight", lasso ? p->svm->x.rows : d,
+                             p->lanes, err);
 
     if (st == SHOAL_OK)
-        st = make_table(p, "label", p->classes.count + (names + 1) / 2,
-                        sizeof(double) / sizeof(float), err);
+        st = app_parts_table(p->driver, "label", p->classes.count + (names + 1) / 2,
+                             sizeof(double) / sizeof(float), err);
     if (st == SHOAL_OK) {
         char *label = (void *)shoal_driver_rows(p->driver, LOGREG_LABEL);
         size_t size = p->classes.count * sizeof(double);
@@ -516,14 +507,15 @@ static shoal_status make_tables(const struct planning *p, shoal_err *err)
             memcpy(label + size, p->name, names * sizeof *p->name);
     }
     if (st == SHOAL_OK && lasso)
-        st = make_table(p, "look", (uint64_t)p->executors * LOGREG_LOOKS, p->lanes, err);
+        st = app_parts_table(p->driver, "look", (uint64_t)p->executors * LOGREG_LOOKS, p->lanes,
+                             err);
     if (st != SHOAL_OK || (p->way != NUM_LINEAR_NEWTON && p->way != NUM_LINEAR_GRAM))
         return st;
-    st = make_table(p, "sum", d, p->lanes, err);
+    st = app_parts_table(p->driver, "sum", d, p->lanes, err);
     if (st == SHOAL_OK)
-        st = make_table(p, "kept", LOGREG_VECTORS * d, p->lanes, err);
+        st = app_parts_table(p->driver, "kept", LOGREG_VECTORS * d, p->lanes, err);
     if (st == SHOAL_OK && p->way == NUM_LINEAR_GRAM)
-        st = make_table(p, "gram", d, p->columns, err);
+        st = app_parts_table(p->driver, "gram", d, p->columns, err);
     return st;
 }
 

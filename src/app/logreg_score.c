@@ -12,6 +12,7 @@
  * Tests: tests/unit/app/test_logreg.c, tests/cli/test_train_logreg.py. */
 #include "app/logreg.h"
 
+#include "app/parts.h"
 #include "base/assert.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -175,19 +176,6 @@ struct predictor {
     const struct base_alloc *alloc;
 };
 
-/* A part of exactly `size` bytes. */
-static shoal_status get_part(const shoal_model *model, const char *name, uint64_t size,
-                             const void **out, shoal_err *err)
-{
-    size_t found = 0;
-    shoal_status st = shoal_model_get(model, name, out, &found, err);
-
-    if (st == SHOAL_OK && found != size)
-        return base_err(err, SHOAL_E_FORMAT, "part '%s' of the model has %zu bytes; expected %llu",
-                        name, found, (unsigned long long)size);
-    return st;
-}
-
 static bool shape_good(const struct logreg_shape *s)
 {
     bool softmax = s->loss == NUM_LINEAR_SOFTMAX;
@@ -204,10 +192,11 @@ static shoal_status find_names(struct predictor *p, const shoal_model *model, sh
 {
     uint32_t columns = p->shape.columns;
     const void *bytes = NULL;
+    const struct app_part part = {"columns", columns, sizeof *p->name, .at = &bytes};
 
     if (p->shape.version != LOGREG_NAMED)
         return SHOAL_OK;
-    shoal_status st = get_part(model, "columns", columns * sizeof *p->name, &bytes, err);
+    shoal_status st = app_parts_get(model, &part, 1, err);
     if (st != SHOAL_OK)
         return st;
     p->name = bytes;
@@ -220,23 +209,24 @@ static shoal_status find_names(struct predictor *p, const shoal_model *model, sh
 static shoal_status predictor_init(struct predictor *p, const shoal_model *model, shoal_err *err)
 {
     const struct logreg_shape *s = &p->shape;
-    const void *bytes = NULL;
-    shoal_status st = get_part(model, "shape", sizeof *s, &bytes, err);
+    const void *weights, *labels;
+    shoal_status st = app_parts_shape(model, &p->shape, sizeof *s, err);
 
     if (st != SHOAL_OK)
         return st;
-    memcpy(&p->shape, bytes, sizeof *s);
     if (!shape_good(s))
         return base_err(err, SHOAL_E_FORMAT, "the model's shape makes no sense");
-    st = get_part(model, "weights", ((uint64_t)s->columns + s->bias) * s->lanes * sizeof(float),
-                  &bytes, err);
-    p->weights = bytes;
+    const struct app_part parts[] = {
+        {"weights", ((uint64_t)s->columns + s->bias) * s->lanes, sizeof(float), .at = &weights},
+        {"labels", s->classes, sizeof(double), .at = &labels},
+    };
+    st = app_parts_get(model, parts, BASE_COUNT(parts), err);
+    if (st != SHOAL_OK)
+        return st;
+    p->weights = weights;
+    st = find_names(p, model, err);
     if (st == SHOAL_OK)
-        st = find_names(p, model, err);
-    if (st == SHOAL_OK)
-        st = get_part(model, "labels", s->classes * sizeof(double), &bytes, err);
-    if (st == SHOAL_OK)
-        st = data_classes_find(p->alloc, bytes, s->classes, s->classes, &p->classes, err);
+        st = data_classes_find(p->alloc, labels, s->classes, s->classes, &p->classes, err);
     if (st == SHOAL_OK && p->classes.count != s->classes)
         st = base_err(err, SHOAL_E_FORMAT, "the model has a class twice");
     if (st != SHOAL_OK)

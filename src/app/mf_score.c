@@ -11,6 +11,7 @@
  * as 0. Little-endian, as it lies in memory. Everything read is checked. */
 #include "app/mf.h"
 
+#include "app/parts.h"
 #include "base/assert.h"
 #include "base/err.h"
 #include <math.h>
@@ -86,16 +87,15 @@ shoal_status mf_save(shoal_driver *driver, shoal_model *model, shoal_err *err)
                                 .items = kept->items,
                                 .rank = (uint32_t)o->rank,
                                 .mean = kept->mean};
-    shoal_status st = shoal_model_put(model, "shape", &shape, sizeof shape, err);
+    const struct app_part parts[] = {
+        {"shape", 1, sizeof shape, .data = &shape},
+        {"users", kept->user_names_size, 1, .data = p.user_names},
+        {"items", kept->item_names_size, 1, .data = p.item_names},
+        {"user_bias", kept->users, sizeof(float), .data = p.user_bias},
+        {"item_bias", kept->items, sizeof(float), .data = p.item_bias},
+    };
+    shoal_status st = app_parts_put(model, parts, BASE_COUNT(parts), err);
 
-    if (st == SHOAL_OK)
-        st = shoal_model_put(model, "users", p.user_names, kept->user_names_size, err);
-    if (st == SHOAL_OK)
-        st = shoal_model_put(model, "items", p.item_names, kept->item_names_size, err);
-    if (st == SHOAL_OK)
-        st = shoal_model_put(model, "user_bias", p.user_bias, kept->users * sizeof(float), err);
-    if (st == SHOAL_OK)
-        st = shoal_model_put(model, "item_bias", p.item_bias, kept->items * sizeof(float), err);
     if (st == SHOAL_OK)
         st = put_factors(driver, model, true, p.user_slot, kept->users, kept->scale, err);
     if (st == SHOAL_OK)
@@ -111,61 +111,12 @@ struct predictor {
     const float *user_bias, *item_bias, *user_factors, *item_factors;
 };
 
-/* A part of exactly `size` bytes. */
-static shoal_status get_part(const shoal_model *model, const char *name, size_t size,
-                             const void **out, shoal_err *err)
-{
-    size_t found;
-    shoal_status st = shoal_model_get(model, name, out, &found, err);
-
-    if (st == SHOAL_OK && found != size)
-        return base_err(err, SHOAL_E_FORMAT, "part '%s' of the model has %zu bytes; expected %zu",
-                        name, found, size);
-    return st;
-}
-
-static shoal_status get_floats(const shoal_model *model, const char *name, uint64_t count,
-                               const float **out, shoal_err *err)
-{
-    const void *bytes = NULL;
-    shoal_status st = get_part(model, name, count * sizeof(float), &bytes, err);
-
-    *out = bytes;
-    return st;
-}
-
-static shoal_status get_names(const shoal_model *model, const char *name, uint32_t count,
-                              struct data_ids *ids, shoal_err *err)
-{
-    const void *bytes;
-    size_t size;
-    uint32_t index;
-    shoal_status st = shoal_model_get(model, name, &bytes, &size, err);
-
-    if (st != SHOAL_OK)
-        return st;
-    for (const char *at = bytes, *end = at + size; at < end;) {
-        const char *line = memchr(at, '\n', (size_t)(end - at));
-        if (line == NULL || line - at > DATA_ID_SIZE_MAX)
-            break;
-        if (data_ids_add(ids, at, (size_t)(line - at), &index) != SHOAL_OK)
-            return base_err_nomem(err, "reading a model");
-        at = line + 1;
-    }
-    if (ids->count != count)
-        return base_err(err, SHOAL_E_FORMAT, "part '%s' of the model has %u names; expected %u",
-                        name, ids->count, count);
-    return SHOAL_OK;
-}
-
 static shoal_status get_shape(const shoal_model *model, struct model_shape *out, shoal_err *err)
 {
-    const void *bytes;
-    shoal_status st = get_part(model, "shape", sizeof *out, &bytes, err);
+    shoal_status st = app_parts_shape(model, out, sizeof *out, err);
 
     if (st != SHOAL_OK)
         return st;
-    memcpy(out, bytes, sizeof *out);
     if (out->version != VERSION || out->algorithm > MF_IMPLICIT || out->rank == 0 ||
         out->rank > NUM_MF_RANK_MAX || !isfinite(out->mean))
         return base_err(err, SHOAL_E_FORMAT, "the model's shape makes no sense");
@@ -176,24 +127,32 @@ static shoal_status predictor_init(struct predictor *p, const shoal_model *model
                                    const struct base_alloc *alloc, shoal_err *err)
 {
     const struct model_shape *s = &p->shape;
+    const void *user_bias, *item_bias, *user_factors, *item_factors;
     shoal_status st;
 
     data_ids_init(&p->users, alloc);
     data_ids_init(&p->items, alloc);
     st = get_shape(model, &p->shape, err);
     if (st == SHOAL_OK)
-        st = get_names(model, "users", s->users, &p->users, err);
+        st = app_parts_names(model, "users", s->users, false, &p->users, err);
     if (st == SHOAL_OK)
-        st = get_names(model, "items", s->items, &p->items, err);
-    if (st == SHOAL_OK)
-        st = get_floats(model, "user_bias", s->users, &p->user_bias, err);
-    if (st == SHOAL_OK)
-        st = get_floats(model, "item_bias", s->items, &p->item_bias, err);
-    if (st == SHOAL_OK)
-        st = get_floats(model, "user_factors", (uint64_t)s->users * s->rank, &p->user_factors, err);
-    if (st == SHOAL_OK)
-        st = get_floats(model, "item_factors", (uint64_t)s->items * s->rank, &p->item_factors, err);
-    return st;
+        st = app_parts_names(model, "items", s->items, false, &p->items, err);
+    if (st != SHOAL_OK)
+        return st;
+    const struct app_part parts[] = {
+        {"user_bias", s->users, sizeof(float), .at = &user_bias},
+        {"item_bias", s->items, sizeof(float), .at = &item_bias},
+        {"user_factors", (uint64_t)s->users * s->rank, sizeof(float), .at = &user_factors},
+        {"item_factors", (uint64_t)s->items * s->rank, sizeof(float), .at = &item_factors},
+    };
+    st = app_parts_get(model, parts, BASE_COUNT(parts), err);
+    if (st != SHOAL_OK)
+        return st;
+    p->user_bias = user_bias;
+    p->item_bias = item_bias;
+    p->user_factors = user_factors;
+    p->item_factors = item_factors;
+    return SHOAL_OK;
 }
 
 static void predictor_fini(struct predictor *p)

@@ -14,6 +14,21 @@
 /* Writes every row's default into `values`. Rows are ours, so a bad default is an assertion. */
 void base_opt_defaults(const shoal_opt *rows, size_t count, void *values);
 
+/* The two public functions of options that rows fill: shoal_gen_trace_opt_rows and _opts_init, for gen_trace. Before
+ * them come their declarations. */
+#define BASE_OPT_PUBLIC(name, rows)                                    \
+    const shoal_opt *shoal_##name##_opt_rows(size_t *out_count)        \
+    {                                                                  \
+        *out_count = sizeof(rows) / sizeof(rows)[0];                   \
+        return rows;                                                   \
+    }                                                                  \
+                                                                       \
+    void shoal_##name##_opts_init(shoal_##name##_opts *opts)           \
+    {                                                                  \
+        *opts = (shoal_##name##_opts){.struct_size = sizeof *opts};    \
+        base_opt_defaults(rows, sizeof(rows) / sizeof(rows)[0], opts); \
+    }
+
 /* Parses `text` into the value of `row`. On failure the value is untouched and err says what was
  * expected. */
 SHOAL_MUST_USE shoal_status base_opt_set(const shoal_opt *row, const char *text, void *values,

@@ -9,7 +9,6 @@
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/term.h"
-#include "cli/output.h"
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -59,6 +58,21 @@ const shoal_opt *cli_command_opts(const struct cli_command *command, size_t *out
         return command->opts_of(out_count);
     *out_count = command->opt_count;
     return command->opts;
+}
+
+const shoal_opt *cli_option_at(const struct cli_command *command, size_t index, bool *out_common)
+{
+    size_t own;
+    const shoal_opt *rows = cli_command_opts(command, &own);
+
+    if (out_common != NULL)
+        *out_common = index >= own;
+    if (index < own)
+        return &rows[index];
+    for (size_t i = 0; i < cli_common_row_count; i++)
+        if (cli_common_has(command, &cli_common_rows[i]) && own++ == index)
+            return &cli_common_rows[i];
+    return NULL;
 }
 
 /* What is alive during one call of cli_main. */
@@ -196,6 +210,26 @@ static int apply_weak_sources(struct session *session)
     return st == SHOAL_OK ? 0 : cli_fail(cx, st, &err);
 }
 
+static int make_result(struct cli_context *cx, void *values, const char *const *args,
+                       size_t arg_count)
+{
+    const struct cli_command *command = cx->command;
+    const shoal_result *result = NULL;
+    struct cli_call call = {cx, values, args, arg_count, &result, NULL, false};
+    shoal_err err = SHOAL_ERR_INIT;
+
+    if (command->opts_of != NULL)
+        memcpy(values, &command->values_size, sizeof command->values_size);
+    shoal_status st = command->make(&call, &err);
+    if (st == SHOAL_OK && result == NULL)
+        return 0;
+    int rc = cli_finish(cx, st, result, values, args, arg_count, &err);
+    if (rc == 0 && call.hint != NULL && cx->report == NULL && !cx->json && !cx->csv &&
+        !cx->streams && cli_flush(cx))
+        base_log(&cx->log, BASE_LOG_INFO, "%s", call.hint);
+    return rc == 0 && call.unsure ? 1 : rc;
+}
+
 static int run_command(struct session *session, const char *const *words, size_t count)
 {
     struct cli_context *cx = &session->cx;
@@ -239,7 +273,9 @@ static int run_command(struct session *session, const char *const *words, size_t
                       : SHOAL_OK;
     if (st != SHOAL_OK)
         return cli_fail(cx, st, &err);
-    return command->run(cx, session->values, session->args, parse.arg_count);
+    return command->make != NULL
+               ? make_result(cx, session->values, session->args, parse.arg_count)
+               : command->run(cx, session->values, session->args, parse.arg_count);
 }
 
 static int dispatch(struct session *session, const char *const *words, size_t count)

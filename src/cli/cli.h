@@ -1,14 +1,22 @@
 /* cli.h - what a command is: one file cmd_<name>.c with a `const struct cli_command`, one row in
  * table.h.
  *
- * Results go to cx->out, talk to cx->err. run returns the exit status: 0 done, 1 failed, 2 usage;
- * whether the results could be written is checked once, after run. The rows give help, completion,
- * the man page, the configuration keys and `config show`. A command that fails says so through
- * cli_fail or cli_usage and returns what they return:
+ * Most make a result: they hand the options, which are the library's and filled by the rows, to a function of it,
+ * and cli_finish does the rest:
  *
- *     st = sim_trace_load(cx->env, args[0], &trace, &err);
- *     if (st != SHOAL_OK)
- *         return cli_fail(cx, st, &err);
+ *     static shoal_status make(struct cli_call *call, shoal_err *err)
+ *     {
+ *         shoal_study_opts *opts = call->values;
+ *
+ *         opts->traces = call->args;
+ *         opts->trace_count = call->arg_count;
+ *         return shoal_study_run(call->cx->env, opts, cli_watch(call->cx), call->result, err);
+ *     }
+ *
+ * Others `run` by themselves and return the exit status: 0 done, 1 failed, 2 usage. Those that fail say so through
+ * cli_fail or cli_usage and return what they return. Results go to cx->out, talk to cx->err; whether the results
+ * could be written is checked once, after that. The rows give help, completion, the man page, the configuration keys
+ * and `config show`.
  *
  * Owner thread only: the thread that called cli_main. */
 #ifndef CLI_CLI_H
@@ -21,6 +29,7 @@
 #include "shoal/watch.h"
 #include <stdio.h>
 
+struct cli_call;
 struct cli_command;
 struct cli_config;
 struct cli_progress;
@@ -64,12 +73,29 @@ struct cli_command {
     bool csv;  /* it shows a result by cli_show: --csv likewise */
     bool page; /* its result has a page: --report likewise, which cli_finish writes */
     bool no_config; /* it must work with a broken configuration file, and does not read it */
+    /* One of the two. SHOAL_E_INVAL of `make` is a mistake in the call; with no result nothing is shown. */
+    shoal_status (*make)(struct cli_call *call, shoal_err *err);
     int (*run)(struct cli_context *cx, const void *values, const char *const *args,
                size_t arg_count);
 };
 
+struct cli_call {
+    struct cli_context *cx;
+    void *values; /* with opts_of, its struct_size is set */
+    const char *const *args;
+    size_t arg_count;
+    const shoal_result **result;
+    /* for `make` to set */
+    const char *hint; /* said where tables are shown and no page is written */
+    bool unsure;      /* exit status 1, though the result is shown */
+};
+
 /* The rows of a command's options; none of NULL. */
 const shoal_opt *cli_command_opts(const struct cli_command *command, size_t *out_count);
+
+/* Option `index` of those that a command takes, its own and then the common ones; NULL past the last. *out_common,
+ * unless NULL, says which of the two it is. */
+const shoal_opt *cli_option_at(const struct cli_command *command, size_t index, bool *out_common);
 
 /* The options every command has, before or after its name. --json and --csv only where the command
  * reports. */

@@ -5,31 +5,23 @@
 #include "cli/report.h"
 #include "shoal/advise.h"
 
-static int run(struct cli_context *cx, const void *values, const char *const *args,
-               size_t arg_count)
+static shoal_status make(struct cli_call *call, shoal_err *err)
 {
-    shoal_advise_opts opts = *(const shoal_advise_opts *)values;
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st = SHOAL_OK;
+    struct cli_context *cx = call->cx;
+    shoal_advise_opts *opts = call->values;
 
-    opts.struct_size = sizeof opts;
-    opts.runs = args;
-    opts.run_count = arg_count;
-    opts.pictures = cx->report != NULL;
-    cx->streams = cli_report_to_stdout(opts.save); /* the models are the output then */
+    opts->runs = call->args;
+    opts->run_count = call->arg_count;
+    opts->pictures = cx->report != NULL;
+    call->hint = "add --report out.html for pictures";
+    cx->streams = cli_report_to_stdout(opts->save); /* the models are the output then */
     if (cx->streams && (cx->json || cx->csv || cli_report_to_stdout(cx->report)))
-        st = base_err(&err, SHOAL_E_INVAL,
-                      "--save -: standard output has the %s already; use a file",
-                      cx->json  ? "JSON"
-                      : cx->csv ? "CSV"
-                                : "page");
-    if (st == SHOAL_OK)
-        st = shoal_advise_run(cx->env, &opts, cli_watch(cx), &result, &err);
-    int rc = cli_finish(cx, st, result, values, args, arg_count, &err);
-    if (rc == 0 && cx->report == NULL && !cx->json && !cx->csv && !cx->streams && cli_flush(cx))
-        base_log(&cx->log, BASE_LOG_INFO, "add --report out.html for pictures");
-    return rc;
+        return base_err(err, SHOAL_E_INVAL,
+                        "--save -: standard output has the %s already; use a file",
+                        cx->json  ? "JSON"
+                        : cx->csv ? "CSV"
+                                  : "page");
+    return shoal_advise_run(cx->env, opts, cli_watch(cx), call->result, err);
 }
 
 const struct cli_command cli_cmd_advise = {
@@ -67,5 +59,5 @@ const struct cli_command cli_cmd_advise = {
     .json = true,
     .csv = true,
     .page = true,
-    .run = run,
+    .make = make,
 };

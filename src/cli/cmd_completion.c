@@ -2,10 +2,14 @@
  *
  * The scripts hold everything they offer (commands, verbs, options, choices, policies, knobs,
  * applications, settings), and find jobs by the names of their files, so that a key press starts no
- * process. One text per shell, with holes that the same tables fill: where a
- * text says @NAME@, the row NAME of its shell writes; @COMMANDS@ (first words), @POLICIES@, @APPS@ and @PLACE_KEYS@
- * (knobs that all policies have) are the same in all.
- * What completes a value is a word of its row:
+ * process. Each shell has a template, src/cli/templates/completion.*.in:
+ *
+ * - @EACH_POLICY@ to its @END@ stands there once for each policy. What the other `lists` go over may depend on the
+ *   one that they stand in: the options of a command, the knobs of a policy. @IF_LETTER@ is there or not.
+ * - Other marks are `holes`: @NAME@ of the innermost policy, application, command or option, @OWNER@ of the one
+ *   around an option. A mark alone on its line takes the line's end with it.
+ *
+ * What completes a value is a word of its row, with what each shell does then in `actions`:
  *
  * - file, dir: names on disk;
  * - policy: policies, with commas between;
@@ -20,511 +24,346 @@
 #include "app/app.h"
 #include "base/assert.h"
 #include "cli/table.h"
+#include "cli/templates.h"
 #include "sched/plan.h"
 #include <string.h>
 
-enum { TEXT_MAX = 4 << 20, WORD_SIZE = 64 };
+enum { TEXT_MAX = 4 << 20, WORD_SIZE = 64, MARK_SIZE = 40 };
+enum shell_id { BASH, ZSH, FISH, SHELLS };
 
-struct hole {
-    const char *name;
-    void (*fill)(struct base_buf *out);
+static const struct shell {
+    const char *name, *script;
+    const char *before, *after; /* around words that may be given */
+    const char *none;           /* nothing is known of a value */
+    const char *quote;          /* a quote inside single quotes */
+    const char *special;        /* gets a backslash there */
+    const char *help_special;   /* and in the help of options */
+} shells[SHELLS] = {
+    {"bash", cli_template_bash, "kind=words list='", "'", "kind=none", "", "", ""},
+    {"zsh", cli_template_zsh, "(", ")", " ", "'\\''", "", "[]:\\"},
+    {"fish", cli_template_fish, " -x -a '", "'", " -x", "\\'", "\\", "\\"},
 };
 
-/* --- the table of commands --- */
+static const struct {
+    const char *complete, *action[SHELLS];
+} actions[] = {
+    {"file", {"kind=file", "_files", " -r -F"}},
+    {"dir", {"kind=dir", "_files -/", " -x -a '(__fish_complete_directories)'"}},
+    {"policy",
+     {"kind=policy", "_sequence -s , _shoal_policies",
+      " -x -a '(__fish_complete_list , __shoal_policies)'"}},
+    {"knob", {"kind=knob", "_shoal_keys", " -x -a '(__shoal_keys)'"}},
+    {"setting", {"kind=setting", "_shoal_settings", " -x -a '(__shoal_settings)'"}},
+    {"job", {"kind=job", "_shoal_jobs", " -x -a '(__shoal_jobs)'"}},
+    {"command", {"kind=command", "_shoal_commands", " -x -a '@EACH_WORD@@SPACE@@WORD@@END@'"}},
+    {"app", {"kind=app", "_shoal_apps", " -x -a '@EACH_APP@@SPACE@@NAME@@END@'"}},
+    {"data",
+     {"kind=data", "1:application:_shoal_apps' '2:data:_files",
+      " -F -a '@EACH_APP@@SPACE@@NAME@@END@'"}},
+};
 
-/* The first word of a command; `word` has room for WORD_SIZE. */
-static const char *first_word(const struct cli_command *command, char *word)
+/* Where in the lists we are. */
+struct place {
+    enum shell_id shell;
+    const char *name, *owner, *summary;
+    const struct cli_command *command; /* NULL: before one */
+    size_t index;                      /* of it, among all */
+    const shoal_opt
+        *rows; /* of a policy or an application; outside them, knobs that all policies have */
+    size_t row_count;
+    const shoal_opt *row;
+};
+
+struct walk {
+    struct base_buf *out;
+    const char *body, *end;
+    bool (*keep)(const struct place *place); /* NULL: all */
+};
+
+static void fill(struct base_buf *out, const struct place *place, const char *text,
+                 const char *end);
+
+static void visit(const struct walk *walk, const struct place *place)
+{
+    if (walk->keep == NULL || walk->keep(place))
+        fill(walk->out, place, walk->body, walk->end);
+}
+
+/* ---- lists ---- */
+
+static void each_command(const struct walk *walk, struct place place)
+{
+    size_t count;
+    const struct cli_command *const *commands = cli_table_commands(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        place.index = i;
+        place.command = commands[i];
+        place.name = place.owner = commands[i]->name;
+        place.summary = commands[i]->summary;
+        visit(walk, &place);
+    }
+}
+
+static void each_policy(const struct walk *walk, struct place place)
+{
+    size_t count;
+    const struct sched_policy *const *policies = sched_policies(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        place.name = place.owner = policies[i]->name;
+        place.summary = policies[i]->summary;
+        place.rows = policies[i]->opts;
+        place.row_count = policies[i]->opt_count;
+        visit(walk, &place);
+    }
+}
+
+static void each_app(const struct walk *walk, struct place place)
+{
+    const shoal_app *app;
+
+    for (size_t i = 0; (app = app_at(i)) != NULL; i++) {
+        place.name = place.owner = app->name;
+        place.summary = app->summary;
+        place.rows = app->opts;
+        place.row_count = app->opt_count;
+        visit(walk, &place);
+    }
+}
+
+static void visit_row(const struct walk *walk, struct place place, const shoal_opt *row)
+{
+    place.row = row;
+    place.name = row->name;
+    visit(walk, &place);
+}
+
+static void each_setting(const struct walk *walk, struct place place)
+{
+    for (size_t i = 0; i < place.row_count; i++)
+        visit_row(walk, place, &place.rows[i]);
+}
+
+static void each_option(const struct walk *walk, struct place place)
+{
+    const shoal_opt *row;
+
+    for (size_t i = 0; (row = cli_option_at(place.command, i, NULL)) != NULL; i++)
+        visit_row(walk, place, row);
+}
+
+static const char *first_word(const struct cli_command *command, char word[WORD_SIZE])
 {
     (void)snprintf(word, WORD_SIZE, "%.*s", (int)strcspn(command->name, " "), command->name);
     return word;
 }
 
-/* True for the first command of its group, and for a command without verbs. */
-static bool begins_group(size_t index)
+static void each_verb(const struct walk *walk, struct place place)
 {
-    size_t count;
-    const struct cli_command *const *commands = cli_table_commands(&count);
-    size_t length = strcspn(commands[index]->name, " ");
+    char group[WORD_SIZE];
 
-    for (size_t i = 0; i < index; i++)
-        if (strncmp(commands[i]->name, commands[index]->name, length + 1) == 0)
+    first_word(place.command, group);
+    for (size_t at = 0; (place.command = cli_table_verb(group, &at)) != NULL;)
+        visit(walk, &place);
+}
+
+static void once(const struct walk *walk, struct place place)
+{
+    visit(walk, &place);
+}
+
+/* The first command of its group, or one without verbs. */
+static bool begins_group(const struct place *place)
+{
+    size_t count, length = strcspn(place->command->name, " ");
+    const struct cli_command *const *commands = cli_table_commands(&count);
+
+    for (size_t i = 0; i < place->index; i++)
+        if (strncmp(commands[i]->name, place->command->name, length + 1) == 0)
             return false;
     return true;
 }
 
-/* True for the first command of a group with verbs. */
-static bool begins_verbs(size_t index)
+static bool begins_verbs(const struct place *place)
 {
-    size_t count;
-
-    return begins_group(index) && cli_table_verb_name(cli_table_commands(&count)[index]) != NULL;
+    return begins_group(place) && cli_table_verb_name(place->command) != NULL;
 }
 
-/* Calls fn for the command's options, then the common ones; NULL: those before a command. */
-static void each_option(const struct cli_command *command,
-                        void (*fn)(struct base_buf *out, const struct cli_command *command,
-                                   const shoal_opt *row),
-                        struct base_buf *out)
+static bool has_rows(const struct place *place)
 {
-    size_t row_count;
-    const shoal_opt *rows = cli_command_opts(command, &row_count);
-
-    for (size_t i = 0; i < row_count; i++)
-        fn(out, command, &rows[i]);
-    for (size_t i = 0; i < cli_common_row_count; i++)
-        if (cli_common_has(command, &cli_common_rows[i]))
-            fn(out, command, &cli_common_rows[i]);
+    return place->row_count > 0;
 }
 
-/* --- lists of words --- */
-
-/* A space goes before a word that does not begin its list, which is one that does not follow a space, a quote or
- * a parenthesis. */
-static void put_word(struct base_buf *out, const char *word, const char *end)
+static bool has_letter(const struct place *place)
 {
-    bool begins = out->size == 0 || strchr(" '(", out->data[out->size - 1]) != NULL;
+    return place->row->letter != 0;
+}
 
-    base_buf_printf(out, "%s%s%s", begins ? "" : " ", word, end);
+static bool has_value(const struct place *place)
+{
+    return place->row->type != SHOAL_OPT_FLAG;
+}
+
+static bool is_listed(const struct place *place)
+{
+    return place->row->type == SHOAL_OPT_FLAG || place->row->type == SHOAL_OPT_CHOICE;
+}
+
+static const struct list {
+    const char *name;
+    void (*each)(const struct walk *walk, struct place place);
+    bool (*keep)(const struct place *place);
+} lists[] = {
+    {"EACH_COMMAND", each_command, NULL},
+    {"EACH_WORD", each_command, begins_group}, /* the first ones of commands */
+    {"EACH_GROUP", each_command, begins_verbs},
+    {"EACH_VERB", each_verb, NULL},
+    {"EACH_OPTION", each_option, NULL},
+    {"EACH_VALUED", each_option, has_value},
+    {"EACH_POLICY", each_policy, NULL},
+    {"EACH_TUNED_POLICY", each_policy, has_rows},
+    {"EACH_APP", each_app, NULL},
+    {"EACH_SETTING", each_setting, NULL},
+    {"EACH_LISTED", each_setting, is_listed}, /* settings with known values */
+    {"IF_BEGINS_VERBS", once, begins_verbs},
+    {"IF_LETTER", once, has_letter},
+    {"IF_VALUE", once, has_value},
+};
+
+/* ---- holes ---- */
+
+/* Goes before a word that does not begin its list, which is one that does not follow a space, a quote or a
+ * parenthesis. */
+static void put_between(struct base_buf *out, const char *between)
+{
+    if (out->size > 0 && strchr(" '(", out->data[out->size - 1]) == NULL)
+        base_buf_puts(out, between);
+}
+
+static void put_space(struct base_buf *out, const struct place *place)
+{
+    (void)place;
+    put_between(out, " ");
+}
+
+static void put_bar(struct base_buf *out, const struct place *place)
+{
+    (void)place;
+    put_between(out, "|");
+}
+
+static void put_name(struct base_buf *out, const struct place *place)
+{
+    base_buf_puts(out, place->name);
+}
+
+static void put_owner(struct base_buf *out, const struct place *place)
+{
+    base_buf_puts(out, place->owner);
+}
+
+static void put_word(struct base_buf *out, const struct place *place)
+{
+    char word[WORD_SIZE];
+
+    base_buf_puts(out, first_word(place->command, word));
+}
+
+static void put_verb(struct base_buf *out, const struct place *place)
+{
+    base_buf_puts(out, cli_table_verb_name(place->command));
+}
+
+/* Text inside single quotes. */
+static void put_quoted(struct base_buf *out, const struct place *place, const char *text,
+                       const char *special)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\'') {
+            base_buf_puts(out, shells[place->shell].quote);
+            continue;
+        }
+        base_buf_puts(out, strchr(special, *text) != NULL ? "\\" : "");
+        base_buf_append(out, text, 1);
+    }
+}
+
+static void put_summary(struct base_buf *out, const struct place *place)
+{
+    put_quoted(out, place, place->summary, shells[place->shell].special);
+}
+
+static void put_help(struct base_buf *out, const struct place *place)
+{
+    put_quoted(out, place, place->row->help, shells[place->shell].help_special);
+}
+
+static void put_letter(struct base_buf *out, const struct place *place)
+{
+    base_buf_printf(out, "%c", place->row->letter);
+}
+
+static void put_meta(struct base_buf *out, const struct place *place)
+{
+    base_buf_puts(out, base_opt_meta(place->row));
 }
 
 /* What a row may be given; nothing where that is no list. */
-static void put_choices(struct base_buf *out, const shoal_opt *row)
+static void put_choices(struct base_buf *out, const struct place *place)
 {
     static const char *const flag[] = {"true", "false", NULL};
+    const shoal_opt *row = place->row;
     const char *const *choices = row->type == SHOAL_OPT_FLAG     ? flag
                                  : row->type == SHOAL_OPT_CHOICE ? row->choices
                                                                  : NULL;
 
-    for (size_t i = 0; choices != NULL && choices[i] != NULL; i++)
-        put_word(out, choices[i], "");
-}
-
-static void put_commands(struct base_buf *out)
-{
-    size_t count;
-    const struct cli_command *const *commands = cli_table_commands(&count);
-    char word[WORD_SIZE];
-
-    for (size_t i = 0; i < count; i++)
-        if (begins_group(i))
-            put_word(out, first_word(commands[i], word), "");
-}
-
-static void put_policies(struct base_buf *out)
-{
-    size_t count;
-    const struct sched_policy *const *policies = sched_policies(&count);
-
-    for (size_t i = 0; i < count; i++)
-        put_word(out, policies[i]->name, "");
-}
-
-static void put_apps(struct base_buf *out)
-{
-    const shoal_app *app;
-
-    for (size_t i = 0; (app = app_at(i)) != NULL; i++)
-        put_word(out, app->name, "");
-}
-
-static void put_verbs(struct base_buf *out, const char *group)
-{
-    const struct cli_command *command;
-
-    for (size_t at = 0; (command = cli_table_verb(group, &at)) != NULL;)
-        put_word(out, cli_table_verb_name(command), "");
-}
-
-static void put_keys(struct base_buf *out, const shoal_opt *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        put_word(out, rows[i].name, "=");
-}
-
-/* Of each policy that has knobs, or application: `before`, its name, `between`, KEY= of its rows, `after`. */
-static void put_policy_keys(struct base_buf *out, const char *before, const char *between,
-                            const char *after)
-{
-    size_t count;
-    const struct sched_policy *const *policies = sched_policies(&count);
-
-    for (size_t i = 0; i < count; i++) {
-        if (policies[i]->opt_count == 0)
-            continue;
-        base_buf_printf(out, "%s%s%s", before, policies[i]->name, between);
-        put_keys(out, policies[i]->opts, policies[i]->opt_count);
-        base_buf_puts(out, after);
+    for (size_t i = 0; choices != NULL && choices[i] != NULL; i++) {
+        put_between(out, " ");
+        base_buf_puts(out, choices[i]);
     }
 }
 
-static void put_app_settings(struct base_buf *out, const char *before, const char *between,
-                             const char *after)
+static void put_completion(struct base_buf *out, const struct place *place, const char *complete)
 {
-    const shoal_app *app;
+    const struct shell *shell = &shells[place->shell];
 
-    for (size_t i = 0; (app = app_at(i)) != NULL; i++) {
-        base_buf_printf(out, "%s%s%s", before, app->name, between);
-        put_keys(out, app->opts, app->opt_count);
-        base_buf_puts(out, after);
-    }
-}
-
-static void put_place_keys(struct base_buf *out)
-{
-    put_keys(out, sched_place_rows, sched_place_row_count);
-}
-
-/* --- texts --- */
-
-/* Text inside single quotes; `quote` is how the shell writes one there, `special` gets a backslash. */
-static void put_quoted(struct base_buf *out, const char *text, const char *quote,
-                       const char *special)
-{
-    base_buf_puts(out, "'");
-    for (; *text != '\0'; text++) {
-        if (*text == '\'') {
-            base_buf_puts(out, quote);
-            continue;
-        }
-        if (strchr(special, *text) != NULL)
-            base_buf_puts(out, "\\");
-        base_buf_append(out, text, 1);
-    }
-    base_buf_puts(out, "'");
-}
-
-static const struct hole *find_hole(const struct hole *holes, size_t count, const char *name,
-                                    size_t length)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strlen(holes[i].name) == length && memcmp(holes[i].name, name, length) == 0)
-            return &holes[i];
-    return NULL;
-}
-
-/* Writes a text; every hole in it must have a row, here or among those of all. */
-static void fill(struct base_buf *out, const char *text, const struct hole *holes,
-                 size_t hole_count)
-{
-    static const struct hole common[] = {
-        {"COMMANDS", put_commands},
-        {"POLICIES", put_policies},
-        {"APPS", put_apps},
-        {"PLACE_KEYS", put_place_keys},
-    };
-
-    for (const char *at = text; *at != '\0';) {
-        size_t plain = strcspn(at, "@");
-        base_buf_append(out, at, plain);
-        at += plain;
-        if (*at == '\0')
-            break;
-        size_t length = strspn(at + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
-        if (at[1 + length] != '@') { /* the shell's own */
-            base_buf_append(out, at++, 1);
-            continue;
-        }
-        const struct hole *hole = find_hole(holes, hole_count, at + 1, length);
-        if (hole == NULL)
-            hole = find_hole(common, BASE_COUNT(common), at + 1, length);
-        shoal_assert(hole != NULL);
-        hole->fill(out);
-        at += length + 2;
-    }
-}
-
-/* ---- bash ---- */
-
-/* What completes a value is told by `kind`, and by `list` where it is words. */
-static void bash_put_kind(struct base_buf *out, const char *complete)
-{
-    if (complete != NULL && strchr(complete, ' ') != NULL)
-        base_buf_printf(out, "kind=words list='%s'", complete);
-    else
-        base_buf_printf(out, "kind=%s", complete == NULL ? "none" : complete);
-}
-
-static void bash_put_name(struct base_buf *out, const struct cli_command *command,
-                          const shoal_opt *row)
-{
-    (void)command;
-    base_buf_printf(out, " --%s", row->name);
-}
-
-static void bash_put_value(struct base_buf *out, const struct cli_command *command,
-                           const shoal_opt *row)
-{
-    (void)command;
-    if (row->type == SHOAL_OPT_FLAG)
-        return;
-    base_buf_puts(out, "        ");
-    if (row->letter != 0)
-        base_buf_printf(out, "-%c|", row->letter);
-    base_buf_printf(out, "--%s) ", row->name);
-    if (row->type == SHOAL_OPT_CHOICE) {
-        base_buf_puts(out, "kind=words list='");
-        put_choices(out, row);
-        base_buf_puts(out, "'");
-    } else {
-        bash_put_kind(out, row->complete);
-    }
-    base_buf_puts(out, " ;;\n");
-}
-
-/* NULL: before a command. */
-static void bash_put_command(struct base_buf *out, const struct cli_command *command)
-{
-    base_buf_printf(out, "    '%s')\n        opts='", command == NULL ? "" : command->name);
-    each_option(command, bash_put_name, out);
-    base_buf_puts(out, "'\n        ");
-    if (command == NULL)
-        base_buf_puts(out, "kind=command");
-    else
-        bash_put_kind(out, command->arg_complete);
-    base_buf_puts(out, "\n        case $prev in\n");
-    each_option(command, bash_put_value, out);
-    base_buf_puts(out, "        esac ;;\n");
-}
-
-/* The cases of all commands, and of the groups, whose verbs are offered as the second word. */
-static void bash_put_command_cases(struct base_buf *out)
-{
-    size_t count;
-    const struct cli_command *const *commands = cli_table_commands(&count);
-    char group[WORD_SIZE];
-
-    bash_put_command(out, NULL);
-    for (size_t i = 0; i < count; i++) {
-        if (begins_verbs(i)) {
-            base_buf_printf(out, "    '%s') kind=words opts='--help' list='",
-                            first_word(commands[i], group));
-            put_verbs(out, group);
-            base_buf_puts(out, "' ;;\n");
-        }
-        bash_put_command(out, commands[i]);
-    }
-}
-
-/* The pattern of a word that a verb follows. */
-static void bash_put_groups(struct base_buf *out)
-{
-    size_t count;
-    const struct cli_command *const *commands = cli_table_commands(&count);
-    char group[WORD_SIZE];
-    const char *bar = "";
-
-    for (size_t i = 0; i < count; i++) {
-        if (!begins_verbs(i))
-            continue;
-        base_buf_printf(out, "%s%s", bar, first_word(commands[i], group));
-        bar = "|";
-    }
-}
-
-static void bash_put_key_cases(struct base_buf *out)
-{
-    put_policy_keys(out, "        ", ") printf '%s ' '", "' ;;\n");
-}
-
-static void bash_put_values_of(struct base_buf *out, const shoal_opt *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i].type != SHOAL_OPT_FLAG && rows[i].type != SHOAL_OPT_CHOICE)
-            continue;
-        base_buf_printf(out, "    %s) echo '", rows[i].name);
-        put_choices(out, &rows[i]);
-        base_buf_puts(out, "' ;;\n");
-    }
-}
-
-static void bash_put_value_cases(struct base_buf *out)
-{
-    size_t count;
-    const struct sched_policy *const *policies = sched_policies(&count);
-
-    bash_put_values_of(out, sched_place_rows, sched_place_row_count);
-    for (size_t i = 0; i < count; i++)
-        bash_put_values_of(out, policies[i]->opts, policies[i]->opt_count);
-}
-
-static void bash_put_setting_cases(struct base_buf *out)
-{
-    put_app_settings(out, "        ", ") printf '%s ' '", "' ;;\n");
-}
-
-static void bash_put_setting_value_cases(struct base_buf *out)
-{
-    const shoal_app *app;
-
-    for (size_t i = 0; (app = app_at(i)) != NULL; i++) {
-        for (size_t k = 0; k < app->opt_count; k++) {
-            base_buf_printf(out, "    '%s %s') echo '", app->name, app->opts[k].name);
-            put_choices(out, &app->opts[k]);
-            base_buf_puts(out, "' ;;\n");
-        }
-    }
-}
-
-static const struct hole bash_holes[] = {
-    {"KEY_CASES", bash_put_key_cases},
-    {"VALUE_CASES", bash_put_value_cases},
-    {"SETTING_CASES", bash_put_setting_cases},
-    {"SETTING_VALUE_CASES", bash_put_setting_value_cases},
-    {"COMMAND_CASES", bash_put_command_cases},
-    {"GROUPS", bash_put_groups},
-};
-
-/* _shoal_jobs: where the listings of jobs are, as in env_run_folder. _shoal finds the command, its
- * verb, the policies and the application named, and the word before the cursor; readline splits at
- * '='. */
-static const char bash_script[] =
-    "# bash completion for shoal, made by 'shoal completion bash'\n"
-    "\n"
-    "_shoal_keys() {\n"
-    "    local policy\n"
-    "    printf '%s ' '@PLACE_KEYS@'\n"
-    "    for policy in ${1//,/ }; do\n"
-    "        case $policy in\n"
-    "@KEY_CASES@"
-    "        esac\n"
-    "    done\n"
-    "}\n"
-    "\n"
-    "_shoal_values() {\n"
-    "    case $1 in\n"
-    "@VALUE_CASES@"
-    "    esac\n"
-    "}\n"
-    "\n"
-    "_shoal_settings() {\n"
-    "    local app\n"
-    "    for app in $1; do\n"
-    "        case $app in\n"
-    "@SETTING_CASES@"
-    "        esac\n"
-    "    done\n"
-    "}\n"
-    "\n"
-    "_shoal_setting_values() {\n"
-    "    case \"$1 $2\" in\n"
-    "@SETTING_VALUE_CASES@"
-    "    esac\n"
-    "}\n"
-    "\n"
-    "_shoal_jobs() {\n"
-    "    local job folder=$HOME/.local/state/shoal/jobs\n"
-    "    [[ $XDG_RUNTIME_DIR == /* ]] && folder=$XDG_RUNTIME_DIR/shoal/jobs\n"
-    "    for job in \"$folder\"/*.job; do\n"
-    "        job=${job##*/}\n"
-    "        [[ $job == '*.job' ]] || printf '%s ' \"${job%.job}\"\n"
-    "    done\n"
-    "}\n"
-    "\n"
-    "_shoal() {\n"
-    "    local app= apps='@APPS@'\n"
-    "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-    "    local before=${COMP_WORDS[COMP_CWORD - 2]} cmd= verb= policies= opts= kind= list= key= i "
-    "word\n"
-    "    if [[ $cur == '=' ]]; then\n"
-    "        cur= before=${COMP_WORDS[COMP_CWORD - 2]}\n"
-    "    elif [[ $prev == '=' ]]; then\n"
-    "        prev=$before before=${COMP_WORDS[COMP_CWORD - 3]}\n"
-    "    fi\n"
-    "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-    "        word=${COMP_WORDS[i]}\n"
-    "        case $word in\n"
-    "        -p|--policy)\n"
-    "            [[ ${COMP_WORDS[i + 1]} == '=' ]] && policies+=,${COMP_WORDS[i + 2]}\n"
-    "            policies+=,${COMP_WORDS[i + 1]} ;;\n"
-    "        --color) [[ -z $cmd ]] && ((i++)) ;;\n"
-    "        -*|=) ;;\n"
-    "        *) if [[ -z $cmd ]]; then cmd=$word\n"
-    "           elif [[ -z $verb ]]; then verb=$word; fi\n"
-    "           [[ \" $apps \" == *\" $word \"* ]] && app=$word ;;\n"
-    "        esac\n"
-    "    done\n"
-    "    local all='@POLICIES@' commands='@COMMANDS@'\n"
-    "    case $cmd in\n"
-    "    @GROUPS@) [[ -n $verb ]] && cmd=\"$cmd $verb\" ;;\n"
-    "    esac\n"
-    "    case $cmd in\n"
-    "@COMMAND_CASES@"
-    "    esac\n"
-    "    [[ $kind == command ]] && list=$commands\n"
-    "    if [[ $before == --set && $prev != --* ]]; then\n"
-    "        list=$(_shoal_values \"$prev\")\n"
-    "        [[ $cmd == train ]] && list=$(_shoal_setting_values \"$app\" \"$prev\")\n"
-    "        COMPREPLY=($(compgen -W \"$list\" -- \"$cur\"))\n"
-    "        return\n"
-    "    fi\n"
-    "    if [[ $cur == -* ]]; then\n"
-    "        COMPREPLY=($(compgen -W \"$opts\" -- \"$cur\"))\n"
-    "        return\n"
-    "    fi\n"
-    "    case $kind in\n"
-    "    words|command) COMPREPLY=($(compgen -W \"$list\" -- \"$cur\")) ;;\n"
-    "    policy)\n"
-    "        word=\n"
-    "        [[ $cur == *,* ]] && word=${cur%,*},\n"
-    "        COMPREPLY=($(compgen -P \"$word\" -W \"$all\" -- \"${cur##*,}\")) ;;\n"
-    "    knob)\n"
-    "        compopt -o nospace\n"
-    "        COMPREPLY=($(compgen -W \"$(_shoal_keys \"${policies:-$all}\")\" -- \"$cur\")) ;;\n"
-    "    setting)\n"
-    "        compopt -o nospace\n"
-    "        COMPREPLY=($(compgen -W \"$(_shoal_settings \"${app:-$apps}\")\" -- \"$cur\")) ;;\n"
-    "    app) COMPREPLY=($(compgen -W \"$apps\" -- \"$cur\")) ;;\n"
-    "    job)\n"
-    "        [[ -n $verb ]] ||\n"
-    "            COMPREPLY=($(compgen -W \"last $(_shoal_jobs)\" -- \"$cur\")) ;;\n"
-    "    data)\n"
-    "        compopt -o filenames\n"
-    "        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
-    "        [[ -n $app ]] || COMPREPLY+=($(compgen -W \"$apps\" -- \"$cur\")) ;;\n"
-    "    dir)\n"
-    "        compopt -o filenames\n"
-    "        mapfile -t COMPREPLY < <(compgen -d -- \"$cur\") ;;\n"
-    "    file)\n"
-    "        compopt -o filenames\n"
-    "        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
-    "    esac\n"
-    "}\n"
-    "complete -F _shoal shoal\n";
-
-/* ---- zsh ---- */
-
-static void zsh_put_action(struct base_buf *out, const char *complete)
-{
-    static const struct {
-        const char *complete, *action;
-    } zsh_actions[] = {
-        {"file", "_files"},
-        {"dir", "_files -/"},
-        {"policy", "_sequence -s , _shoal_policies"},
-        {"knob", "_shoal_keys"},
-        {"command", "_shoal_commands"},
-        {"app", "_shoal_apps"},
-        {"job", "_shoal_jobs"},
-        {"setting", "_shoal_settings"},
-    };
-
-    for (size_t i = 0; complete != NULL && i < BASE_COUNT(zsh_actions); i++) {
-        if (strcmp(zsh_actions[i].complete, complete) == 0) {
-            base_buf_puts(out, zsh_actions[i].action);
+    for (size_t i = 0; complete != NULL && i < BASE_COUNT(actions); i++) {
+        const char *action = actions[i].action[place->shell];
+        if (strcmp(actions[i].complete, complete) == 0) {
+            fill(out, place, action, action + strlen(action));
             return;
         }
     }
-    base_buf_printf(out, complete == NULL ? " " : "(%s)", complete);
+    if (complete == NULL)
+        base_buf_puts(out, shell->none);
+    else
+        base_buf_printf(out, "%s%s%s", shell->before, complete, shell->after);
 }
 
-static void zsh_put_option(struct base_buf *out, const struct cli_command *command,
-                           const shoal_opt *row)
+static void put_value(struct base_buf *out, const struct place *place)
 {
+    if (place->row->type != SHOAL_OPT_CHOICE) {
+        put_completion(out, place, place->row->complete);
+        return;
+    }
+    base_buf_puts(out, shells[place->shell].before);
+    put_choices(out, place);
+    base_buf_puts(out, shells[place->shell].after);
+}
+
+static void put_argument(struct base_buf *out, const struct place *place)
+{
+    put_completion(out, place, place->command->arg_complete);
+}
+
+/* An option that may come again is written otherwise. */
+static void zsh_put_head(struct base_buf *out, const struct place *place)
+{
+    const shoal_opt *row = place->row;
     const char *many = row->type == SHOAL_OPT_LIST ? "*" : "";
     const char *equals = row->type == SHOAL_OPT_FLAG ? "" : "=";
 
-    (void)command;
-    base_buf_puts(out, " \\\n            ");
     if (row->letter != 0 && many[0] == '\0')
         base_buf_printf(out, "'(-%c --%s)'{-%c,--%s%s}", row->letter, row->name, row->letter,
                         row->name, equals);
@@ -532,388 +371,171 @@ static void zsh_put_option(struct base_buf *out, const struct cli_command *comma
         base_buf_printf(out, "'*'{-%c,--%s%s}", row->letter, row->name, equals);
     else
         base_buf_printf(out, "'%s--%s%s'", many, row->name, equals);
-    base_buf_puts(out, "'['");
-    put_quoted(out, row->help, "'\\''", "[]:\\");
-    base_buf_puts(out, "']'");
-    if (row->type == SHOAL_OPT_FLAG)
+}
+
+static bool completes(const struct place *place, const char *what)
+{
+    return place->command->arg_complete != NULL && strcmp(place->command->arg_complete, what) == 0;
+}
+
+static void zsh_put_arguments(struct base_buf *out, const struct place *place)
+{
+    if (place->command->arg_max == 0)
         return;
-    base_buf_printf(out, "':%s:", base_opt_meta(row));
-    if (row->type == SHOAL_OPT_CHOICE) {
-        base_buf_puts(out, "(");
-        put_choices(out, row);
-        base_buf_puts(out, ")");
-    } else {
-        zsh_put_action(out, row->complete);
-    }
+    base_buf_printf(out, " \\\n            '%s",
+                    completes(place, "data")  ? ""
+                    : completes(place, "job") ? "1:argument:"
+                                              : "*:argument:");
+    put_argument(out, place);
     base_buf_puts(out, "'");
-}
-
-static void zsh_put_arguments(struct base_buf *out, const char *complete)
-{
-    if (complete != NULL && strcmp(complete, "data") == 0) {
-        base_buf_puts(out, " \\\n            '1:application:_shoal_apps' '2:data:_files'");
-        return;
-    }
-    bool first = complete != NULL && strcmp(complete, "job") == 0;
-    base_buf_printf(out, " \\\n            '%s:argument:", first ? "1" : "*");
-    zsh_put_action(out, complete);
-    base_buf_puts(out, "'");
-}
-
-static void zsh_put_options(struct base_buf *out)
-{
-    each_option(NULL, zsh_put_option, out);
-}
-
-static void zsh_put_command_cases(struct base_buf *out)
-{
-    size_t count;
-    const struct cli_command *const *commands = cli_table_commands(&count);
-
-    for (size_t i = 0; i < count; i++) {
-        base_buf_printf(out, "    '%s')\n        _arguments -s", commands[i]->name);
-        each_option(commands[i], zsh_put_option, out);
-        if (commands[i]->arg_max > 0)
-            zsh_put_arguments(out, commands[i]->arg_complete);
-        base_buf_puts(out, " ;;\n");
-    }
-}
-
-/* The cases of the words that a verb follows. */
-static void zsh_put_group_cases(struct base_buf *out)
-{
-    size_t count;
-    const struct cli_command *const *commands = cli_table_commands(&count);
-    char group[WORD_SIZE];
-
-    for (size_t i = 0; i < count; i++) {
-        if (!begins_verbs(i))
-            continue;
-        base_buf_printf(out, "    %s)\n        if (( CURRENT == 2 )); then\n            compadd ",
-                        first_word(commands[i], group));
-        put_verbs(out, group);
-        base_buf_puts(out, "\n            return\n        fi\n        name=\"$name $words[2]\"\n"
-                           "        shift words\n        (( CURRENT-- )) ;;\n");
-    }
-}
-
-/* "name:what it does" for _describe. */
-static void zsh_put_described(struct base_buf *out, const char *name, const char *text)
-{
-    char item[300];
-
-    snprintf(item, sizeof item, "%s:%s", name, text);
-    base_buf_puts(out, " ");
-    put_quoted(out, item, "'\\''", "");
-}
-
-static void zsh_put_described_policies(struct base_buf *out)
-{
-    size_t count;
-    const struct sched_policy *const *policies = sched_policies(&count);
-
-    for (size_t i = 0; i < count; i++)
-        zsh_put_described(out, policies[i]->name, policies[i]->summary);
-}
-
-static void zsh_put_described_commands(struct base_buf *out)
-{
-    size_t count;
-    const struct cli_command *const *commands = cli_table_commands(&count);
-    char word[WORD_SIZE];
-
-    for (size_t i = 0; i < count; i++)
-        if (begins_group(i))
-            zsh_put_described(out, first_word(commands[i], word), commands[i]->summary);
-}
-
-static void zsh_put_described_apps(struct base_buf *out)
-{
-    const shoal_app *app;
-
-    for (size_t i = 0; (app = app_at(i)) != NULL; i++)
-        zsh_put_described(out, app->name, app->summary);
-}
-
-static void zsh_put_policy_keys(struct base_buf *out)
-{
-    put_policy_keys(out, "    [[ $line == *", "* ]] && keys+=( ", " )\n");
-}
-
-static void zsh_put_app_settings(struct base_buf *out)
-{
-    put_app_settings(out, "    (( $words[(I)", "] )) && keys+=( ", " )\n");
-}
-
-static const struct hole zsh_holes[] = {
-    {"DESCRIBED_POLICIES", zsh_put_described_policies},
-    {"DESCRIBED_COMMANDS", zsh_put_described_commands},
-    {"DESCRIBED_APPS", zsh_put_described_apps},
-    {"POLICY_KEYS", zsh_put_policy_keys},
-    {"APP_SETTINGS", zsh_put_app_settings},
-    {"OPTIONS", zsh_put_options},
-    {"GROUP_CASES", zsh_put_group_cases},
-    {"COMMAND_CASES", zsh_put_command_cases},
-};
-
-static const char zsh_script[] =
-    "#compdef shoal\n"
-    "# zsh completion for shoal, made by 'shoal completion zsh'\n"
-    "\n"
-    "_shoal_policies() {\n"
-    "    local -a all=(@DESCRIBED_POLICIES@ )\n"
-    "    _describe policy all\n"
-    "}\n"
-    "\n"
-    "_shoal_commands() {\n"
-    "    local -a all=(@DESCRIBED_COMMANDS@ )\n"
-    "    _describe command all\n"
-    "}\n"
-    "\n"
-    "_shoal_keys() {\n"
-    "    local line=\"$words\"\n"
-    "    local -a keys=( @PLACE_KEYS@ )\n"
-    "    [[ $line == *' -p'* || $line == *' --policy'* ]] || line='@POLICIES@'\n"
-    "@POLICY_KEYS@"
-    "    compadd -S '' -a keys\n"
-    "}\n"
-    "\n"
-    "_shoal_jobs() {\n"
-    "    local folder=$HOME/.local/state/shoal/jobs\n"
-    "    [[ $XDG_RUNTIME_DIR == /* ]] && folder=$XDG_RUNTIME_DIR/shoal/jobs\n"
-    "    local -a jobs=( last $folder/*.job(N:t:r) )\n"
-    "    compadd -a jobs\n"
-    "}\n"
-    "\n"
-    "_shoal_apps() {\n"
-    "    local -a all=(@DESCRIBED_APPS@ )\n"
-    "    _describe application all\n"
-    "    _files -g '*.so'\n"
-    "}\n"
-    "\n"
-    "_shoal_settings() {\n"
-    "    local -a keys=()\n"
-    "@APP_SETTINGS@"
-    "    compadd -S '' -a keys\n"
-    "}\n"
-    "\n"
-    "_shoal() {\n"
-    "    local curcontext=$curcontext state line name\n"
-    "    _arguments -s -C@OPTIONS@ \\\n"
-    "            '(-)1:command:_shoal_commands' '(-)*:: :->rest'\n"
-    "    [[ $state == rest ]] || return\n"
-    "    name=$words[1]\n"
-    "    case $name in\n"
-    "@GROUP_CASES@"
-    "    esac\n"
-    "    case $name in\n"
-    "@COMMAND_CASES@"
-    "    esac\n"
-    "}\n"
-    "\n"
-    "_shoal \"$@\"\n";
-
-/* ---- fish ---- */
-
-/* How `complete` is told what completes a value; @NAME@ as in the fish_script. */
-static const struct {
-    const char *complete, *words;
-} fish_values[] = {
-    {"file", " -r -F"},
-    {"dir", " -x -a '(__fish_complete_directories)'"},
-    {"policy", " -x -a '(__fish_complete_list , __shoal_policies)'"},
-    {"knob", " -x -a '(__shoal_keys)'"},
-    {"setting", " -x -a '(__shoal_settings)'"},
-    {"job", " -x -a '(__shoal_jobs)'"},
-    {"command", " -x -a '@COMMANDS@'"},
-    {"app", " -x -a '@APPS@'"},
-    {"data", " -F -a '@APPS@'"},
-};
-
-static void fish_put_value(struct base_buf *out, const char *complete)
-{
-    for (size_t i = 0; i < BASE_COUNT(fish_values); i++) {
-        if (strcmp(fish_values[i].complete, complete) == 0) {
-            fill(out, fish_values[i].words, NULL, 0);
-            return;
-        }
-    }
-    base_buf_printf(out, " -x -a '%s'", complete);
-}
-
-static void fish_put_described(struct base_buf *out, const char *text)
-{
-    base_buf_puts(out, " -d ");
-    put_quoted(out, text, "\\'", "\\");
-    base_buf_puts(out, "\n");
-}
-
-static void fish_put_option(struct base_buf *out, const struct cli_command *command,
-                            const shoal_opt *row)
-{
-    base_buf_printf(out, "complete -c shoal -n '__shoal_at%s%s'", command == NULL ? "" : " ",
-                    command == NULL ? "" : command->name);
-    if (row->letter != 0)
-        base_buf_printf(out, " -s %c", row->letter);
-    base_buf_printf(out, " -l %s", row->name);
-    if (row->type == SHOAL_OPT_CHOICE) {
-        base_buf_puts(out, " -x -a '");
-        put_choices(out, row);
-        base_buf_puts(out, "'");
-    } else if (row->type != SHOAL_OPT_FLAG && row->complete == NULL) {
-        base_buf_puts(out, " -x");
-    } else if (row->type != SHOAL_OPT_FLAG) {
-        fish_put_value(out, row->complete);
-    }
-    fish_put_described(out, row->help);
 }
 
 /* Jobs and applications are first arguments: nothing plain but the command goes before them. */
-static void fish_put_arguments(struct base_buf *out, const struct cli_command *command)
+static void fish_put_arguments(struct base_buf *out, const struct place *place)
 {
-    const char *complete = command->arg_complete;
-    if (complete == NULL)
+    bool data = completes(place, "data");
+    if (place->command->arg_complete == NULL)
         return;
-    bool first = strcmp(complete, "job") == 0 || strcmp(complete, "data") == 0;
-    base_buf_printf(out, "complete -c shoal -n '__shoal_%s %s'", first ? "group" : "at",
-                    command->name);
-    if (strcmp(complete, "file") == 0)
+    base_buf_printf(out, "complete -c shoal -n '__shoal_%s %s'",
+                    data || completes(place, "job") ? "group" : "at", place->name);
+    if (completes(place, "file"))
         base_buf_puts(out, " -F");
     else
-        fish_put_value(out, complete);
+        put_argument(out, place);
     base_buf_puts(out, "\n");
-    if (strcmp(complete, "data") == 0)
-        base_buf_printf(out, "complete -c shoal -n '__shoal_at %s' -F\n", command->name);
+    if (data)
+        base_buf_printf(out, "complete -c shoal -n '__shoal_at %s' -F\n", place->name);
 }
 
-/* The command's own word: the first, or a verb after it. */
-static void fish_put_word(struct base_buf *out, const struct cli_command *command,
-                          bool begins_verbs)
+/* Where the command's own word goes, and the word: the first, or a verb after it. */
+static void fish_put_place(struct base_buf *out, const struct place *place)
 {
-    const char *verb = cli_table_verb_name(command);
+    const char *verb = cli_table_verb_name(place->command);
     char word[WORD_SIZE];
 
-    first_word(command, word);
+    first_word(place->command, word);
     if (verb == NULL)
-        base_buf_printf(out, "complete -c shoal -n '__shoal_at' -a %s", word);
+        base_buf_printf(out, "__shoal_at' -a %s", word);
     else
-        base_buf_printf(out, "complete -c shoal -n '__shoal_group %s' -a %s", word, verb);
-    fish_put_described(out, command->summary);
-    if (begins_verbs)
-        base_buf_printf(out, "complete -c shoal -n '__shoal_at' -a %s\n", word);
+        base_buf_printf(out, "__shoal_group %s' -a %s", word, verb);
 }
 
-static void fish_put_options(struct base_buf *out)
-{
-    each_option(NULL, fish_put_option, out);
-}
-
-static void fish_put_commands(struct base_buf *out)
-{
-    size_t count;
-    const struct cli_command *const *commands = cli_table_commands(&count);
-
-    for (size_t i = 0; i < count; i++) {
-        fish_put_word(out, commands[i], begins_verbs(i));
-        fish_put_arguments(out, commands[i]);
-        each_option(commands[i], fish_put_option, out);
-    }
-}
-
-static void fish_put_policy_keys(struct base_buf *out)
-{
-    put_policy_keys(out, "    string match -q '*", "*' -- $line; and printf '%s\\n' ", "\n");
-}
-
-static void fish_put_app_settings(struct base_buf *out)
-{
-    put_app_settings(out, "    contains ", " $words; and printf '%s\\n' ", "\n");
-}
-
-static const struct hole fish_holes[] = {
-    {"POLICY_KEYS", fish_put_policy_keys},
-    {"APP_SETTINGS", fish_put_app_settings},
-    {"OPTION_LINES", fish_put_options},
-    {"COMMAND_LINES", fish_put_commands},
+static const struct hole {
+    const char *name;
+    void (*put)(struct base_buf *out, const struct place *place);
+} holes[] = {
+    {"SPACE", put_space},
+    {"BAR", put_bar},
+    {"NAME", put_name},
+    {"OWNER", put_owner},
+    {"WORD", put_word},
+    {"VERB", put_verb},
+    {"SUMMARY", put_summary},
+    {"HELP", put_help},
+    {"LETTER", put_letter},
+    {"META", put_meta},
+    {"CHOICES", put_choices},
+    {"VALUE", put_value},
+    {"ARGUMENT", put_argument},
+    {"ZSH_HEAD", zsh_put_head},
+    {"ZSH_ARGUMENTS", zsh_put_arguments},
+    {"FISH_ARGUMENTS", fish_put_arguments},
+    {"FISH_PLACE", fish_put_place},
 };
 
-static const char fish_script[] =
-    "# fish completion for shoal, made by 'shoal completion fish'\n"
-    "\n"
-    "function __shoal_at\n"
-    "    set -l words (commandline -opc)\n"
-    "    set -e words[1]\n"
-    "    set -l plain (string match -v -- '-*' $words)\n"
-    "    if test (count $argv) -eq 0\n"
-    "        test (count $plain) -eq 0\n"
-    "        return\n"
-    "    end\n"
-    "    for i in (seq (count $argv))\n"
-    "        test \"$plain[$i]\" = \"$argv[$i]\"; or return 1\n"
-    "    end\n"
-    "end\n"
-    "\n"
-    "function __shoal_group\n"
-    "    set -l words (commandline -opc)\n"
-    "    set -e words[1]\n"
-    "    set -l plain (string match -v -- '-*' $words)\n"
-    "    test (count $plain) -eq 1; and test \"$plain[1]\" = $argv[1]\n"
-    "end\n"
-    "\n"
-    "function __shoal_policies\n"
-    "    printf '%s\\n' @POLICIES@\n"
-    "end\n"
-    "\n"
-    "function __shoal_keys\n"
-    "    set -l line (commandline -opc | string join ' ')\n"
-    "    string match -qr -- ' (-p|--policy)' $line; or set line '@POLICIES@'\n"
-    "    printf '%s\\n' @PLACE_KEYS@\n"
-    "@POLICY_KEYS@"
-    "    true\n"
-    "end\n"
-    "\n"
-    "function __shoal_jobs\n"
-    "    set -l folder ~/.local/state/shoal/jobs\n"
-    "    string match -q '/*' -- \"$XDG_RUNTIME_DIR\"; and set folder "
-    "$XDG_RUNTIME_DIR/shoal/jobs\n"
-    "    echo last\n"
-    "    for job in $folder/*.job\n"
-    "        string replace -r '.*/(.*)\\.job$' '$1' -- $job\n"
-    "    end\n"
-    "end\n"
-    "\n"
-    "function __shoal_settings\n"
-    "    set -l words (commandline -opc)\n"
-    "@APP_SETTINGS@"
-    "    true\n"
-    "end\n"
-    "\n"
-    "complete -c shoal -f\n"
-    "@OPTION_LINES@"
-    "@COMMAND_LINES@";
+/* ---- texts ---- */
+
+/* Finds the next mark from `at` on and copies its name; false where none is. *out_next is behind it, and behind the
+ * end of the line that it has to itself. An '@' of the shell's own is no mark. */
+static bool find_mark(const char *from, const char *end, const char **out_at, const char **out_next,
+                      char name[MARK_SIZE])
+{
+    for (const char *at = from; (at = memchr(at, '@', (size_t)(end - at))) != NULL; at++) {
+        size_t length = strspn(at + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+        if (length == 0 || length >= MARK_SIZE || at[1 + length] != '@')
+            continue;
+        (void)snprintf(name, MARK_SIZE, "%.*s", (int)length, at + 1);
+        *out_at = at;
+        *out_next = at + length + 2;
+        if (at[-1] == '\n' && **out_next == '\n') /* no text begins with a mark */
+            *out_next += 1;
+        return true;
+    }
+    return false;
+}
+
+/* The @END@ that belongs to a list whose body begins at `body`; *out_next is behind it. */
+static const char *find_end(const char *body, const char *end, const char **out_next)
+{
+    char name[MARK_SIZE];
+    const char *at = body, *next = body;
+
+    for (size_t open = 1; open > 0;) {
+        bool found = find_mark(next, end, &at, &next, name);
+        shoal_assert(found);
+        if (strcmp(name, "END") == 0)
+            open--;
+        else
+            open += strncmp(name, "EACH_", 5) == 0 || strncmp(name, "IF_", 3) == 0;
+    }
+    *out_next = next;
+    return at;
+}
+
+static const struct list *find_list(const char *name)
+{
+    for (size_t i = 0; i < BASE_COUNT(lists); i++)
+        if (strcmp(lists[i].name, name) == 0)
+            return &lists[i];
+    return NULL;
+}
+
+static const struct hole *find_hole(const char *name)
+{
+    for (size_t i = 0; i < BASE_COUNT(holes); i++)
+        if (strcmp(holes[i].name, name) == 0)
+            return &holes[i];
+    return NULL;
+}
+
+/* Every mark must have a row. */
+static void fill(struct base_buf *out, const struct place *place, const char *text, const char *end)
+{
+    char name[MARK_SIZE];
+    const char *at, *next;
+
+    for (; find_mark(text, end, &at, &next, name); text = next) {
+        base_buf_append(out, text, (size_t)(at - text));
+        const struct list *list = find_list(name);
+        const struct hole *hole = find_hole(name);
+        if (list != NULL) {
+            struct walk walk = {.out = out, .body = next, .keep = list->keep};
+            walk.end = find_end(next, end, &next);
+            list->each(&walk, *place);
+        } else {
+            shoal_assert(hole != NULL);
+            hole->put(out, place);
+        }
+    }
+    base_buf_append(out, text, (size_t)(end - text));
+}
 
 /* ---- the command ---- */
-
-static const struct {
-    const char *name, *script;
-    const struct hole *holes;
-    size_t hole_count;
-} shells[] = {{"bash", bash_script, bash_holes, BASE_COUNT(bash_holes)},
-              {"zsh", zsh_script, zsh_holes, BASE_COUNT(zsh_holes)},
-              {"fish", fish_script, fish_holes, BASE_COUNT(fish_holes)}};
 
 static int run(struct cli_context *cx, const void *values, const char *const *args,
                size_t arg_count)
 {
+    struct place place = {.rows = sched_place_rows, .row_count = sched_place_row_count};
     struct base_buf buf;
     int rc;
 
     (void)values, (void)arg_count;
-    for (size_t i = 0; i < BASE_COUNT(shells); i++) {
-        if (strcmp(shells[i].name, args[0]) != 0)
+    for (place.shell = 0; place.shell < SHELLS; place.shell++) {
+        const struct shell *shell = &shells[place.shell];
+        if (strcmp(shell->name, args[0]) != 0)
             continue;
         base_buf_init(&buf, env_alloc(cx->env), TEXT_MAX);
-        fill(&buf, shells[i].script, shells[i].holes, shells[i].hole_count);
+        fill(&buf, &place, shell->script, shell->script + strlen(shell->script));
         rc = cli_print(cx, &buf);
         base_buf_fini(&buf);
         return rc;

@@ -124,21 +124,18 @@ static shoal_status put_all(struct listing *list, shoal_err *err)
     return st;
 }
 
-static int run(struct cli_context *cx, const void *values, const char *const *args,
-               size_t arg_count)
+static shoal_status make(struct cli_call *call, shoal_err *err)
 {
+    const struct cli_context *cx = call->cx;
     const struct cli_config *config = cx->config;
     struct page_made *made = page_made_new(env_alloc(cx->env));
     struct record *record = page_made_alloc(made, 1, sizeof *record);
     struct listing list = {cx, made, page_made_alloc(made, LINES_MAX, sizeof(struct line)), 0};
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
+    shoal_status st = record != NULL && list.lines != NULL ? put_all(&list, err) : SHOAL_E_NOMEM;
 
-    (void)values, (void)args, (void)arg_count;
-    shoal_status st = record != NULL && list.lines != NULL ? put_all(&list, &err) : SHOAL_E_NOMEM;
     if (st != SHOAL_OK) {
         page_made_free(made);
-        return cli_fail(cx, st, &err);
+        return st;
     }
     *record = (struct record){.file = config->path, .found = config->found};
     record->options =
@@ -147,8 +144,7 @@ static int run(struct cli_context *cx, const void *values, const char *const *ar
     made->result.records = (shoal_records){.first = record, .stride = sizeof *record, .count = 1};
     if (config->path[0] != '\0')
         page_made_head(made, "file: %s%s\n", config->path, config->found ? "" : " (not there)");
-    st = page_made_finish(made, &result, &err);
-    return cli_finish(cx, st, result, NULL, NULL, 0, &err);
+    return page_made_finish(made, call->result, err);
 }
 
 const struct cli_command cli_cmd_config_show = {
@@ -165,5 +161,5 @@ const struct cli_command cli_cmd_config_show = {
     .example = "config show",
     .json = true,
     .csv = true,
-    .run = run,
+    .make = make,
 };

@@ -4,29 +4,16 @@
 
 #include "shoal/corpus.h"
 
-static int run_build(struct cli_context *cx, const void *values, const char *const *args,
-                     size_t arg_count)
+static shoal_status build(struct cli_call *call, shoal_err *err)
 {
-    shoal_corpus_opts opts = *(const shoal_corpus_opts *)values;
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-
-    opts.struct_size = sizeof opts;
-    shoal_status st =
-        shoal_corpus_build(cx->env, args[0], args[1], &opts, cli_watch(cx), &result, &err);
-    return cli_finish(cx, st, result, values, args, arg_count, &err);
+    return shoal_corpus_build(call->cx->env, call->args[0], call->args[1], call->values,
+                              cli_watch(call->cx), call->result, err);
 }
 
-static int run_info(struct cli_context *cx, const void *values, const char *const *args,
-                    size_t arg_count)
+static shoal_status info(struct cli_call *call, shoal_err *err)
 {
-    shoal_corpus_opts opts = *(const shoal_corpus_opts *)values;
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-
-    opts.struct_size = sizeof opts;
-    shoal_status st = shoal_corpus_info(cx->env, args[0], &opts, cli_watch(cx), &result, &err);
-    return cli_finish(cx, st, result, values, args, arg_count, &err);
+    return shoal_corpus_info(call->cx->env, call->args[0], call->values, cli_watch(call->cx),
+                             call->result, err);
 }
 
 const struct cli_command cli_cmd_corpus_build = {
@@ -50,7 +37,7 @@ const struct cli_command cli_cmd_corpus_build = {
     .arg_max = 2,
     .arg_complete = "file",
     .json = true,
-    .run = run_build,
+    .make = build,
 };
 
 const struct cli_command cli_cmd_corpus_info = {
@@ -68,5 +55,5 @@ const struct cli_command cli_cmd_corpus_info = {
     .arg_max = 1,
     .arg_complete = "file",
     .json = true,
-    .run = run_info,
+    .make = info,
 };

@@ -344,23 +344,17 @@ static shoal_status make_result(const struct checkup *checkup, const shoal_resul
     return page_made_finish(made, out_result, err);
 }
 
-static int run(struct cli_context *cx, const void *values, const char *const *args,
-               size_t arg_count)
+static shoal_status make(struct cli_call *call, shoal_err *err)
 {
     struct checkup checkup = {.fact_count = 0};
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
 
-    (void)values, (void)args, (void)arg_count;
     check_program(&checkup);
-    check_cpu(&checkup, cx->env);
+    check_cpu(&checkup, call->cx->env);
     check_memory(&checkup);
     check_limits(&checkup);
-    check_terminal(&checkup, cx);
-    shoal_status st = check_config(&checkup, cx->env);
-    if (st == SHOAL_OK)
-        st = make_result(&checkup, &result, &err);
-    return cli_finish(cx, st, result, NULL, NULL, 0, &err);
+    check_terminal(&checkup, call->cx);
+    shoal_status st = check_config(&checkup, call->cx->env);
+    return st == SHOAL_OK ? make_result(&checkup, call->result, err) : st;
 }
 
 const struct cli_command cli_cmd_doctor = {
@@ -374,5 +368,5 @@ const struct cli_command cli_cmd_doctor = {
     .example = "doctor --json",
     .json = true,
     .no_config = true,
-    .run = run,
+    .make = make,
 };

@@ -21,27 +21,23 @@ static shoal_status prepare(struct cli_context *cx, shoal_gen_to *to, shoal_err 
 }
 
 /* What a kind differs in: its options and its function. */
-#define RUN(kind)                                                                              \
-    static int run_##kind(struct cli_context *cx, const void *values, const char *const *args, \
-                          size_t arg_count)                                                    \
-    {                                                                                          \
-        shoal_gen_##kind##_opts opts = *(const shoal_gen_##kind##_opts *)values;               \
-        const shoal_result *result = NULL;                                                     \
-        shoal_err err = SHOAL_ERR_INIT;                                                        \
-                                                                                               \
-        opts.struct_size = sizeof opts;                                                        \
-        shoal_status st = prepare(cx, &opts.to, &err);                                         \
-        if (st == SHOAL_OK)                                                                    \
-            st = shoal_gen_##kind(cx->env, &opts, cli_watch(cx), &result, &err);               \
-        return cli_finish(cx, st, result, values, args, arg_count, &err);                      \
+#define MAKE(kind)                                                                         \
+    static shoal_status kind(struct cli_call *call, shoal_err *err)                        \
+    {                                                                                      \
+        shoal_gen_##kind##_opts *opts = call->values;                                      \
+        shoal_status st = prepare(call->cx, &opts->to, err);                               \
+                                                                                           \
+        return st != SHOAL_OK ? st                                                         \
+                              : shoal_gen_##kind(call->cx->env, opts, cli_watch(call->cx), \
+                                                 call->result, err);                       \
     }
 
-RUN(sparse)
-RUN(ratings)
-RUN(corpus)
-RUN(regression)
-RUN(prices)
-RUN(trace)
+MAKE(sparse)
+MAKE(ratings)
+MAKE(corpus)
+MAKE(regression)
+MAKE(prices)
+MAKE(trace)
 
 const struct cli_command cli_cmd_gen_sparse = {
     .name = "gen sparse",
@@ -58,7 +54,7 @@ const struct cli_command cli_cmd_gen_sparse = {
     .opts_of = shoal_gen_sparse_opt_rows,
     .values_size = sizeof(shoal_gen_sparse_opts),
     .json = true,
-    .run = run_sparse,
+    .make = sparse,
 };
 
 const struct cli_command cli_cmd_gen_ratings = {
@@ -75,7 +71,7 @@ const struct cli_command cli_cmd_gen_ratings = {
     .opts_of = shoal_gen_ratings_opt_rows,
     .values_size = sizeof(shoal_gen_ratings_opts),
     .json = true,
-    .run = run_ratings,
+    .make = ratings,
 };
 
 const struct cli_command cli_cmd_gen_corpus = {
@@ -93,7 +89,7 @@ const struct cli_command cli_cmd_gen_corpus = {
     .opts_of = shoal_gen_corpus_opt_rows,
     .values_size = sizeof(shoal_gen_corpus_opts),
     .json = true,
-    .run = run_corpus,
+    .make = corpus,
 };
 
 const struct cli_command cli_cmd_gen_regression = {
@@ -111,7 +107,7 @@ const struct cli_command cli_cmd_gen_regression = {
     .opts_of = shoal_gen_regression_opt_rows,
     .values_size = sizeof(shoal_gen_regression_opts),
     .json = true,
-    .run = run_regression,
+    .make = regression,
 };
 
 const struct cli_command cli_cmd_gen_prices = {
@@ -127,7 +123,7 @@ const struct cli_command cli_cmd_gen_prices = {
     .opts_of = shoal_gen_prices_opt_rows,
     .values_size = sizeof(shoal_gen_prices_opts),
     .json = true,
-    .run = run_prices,
+    .make = prices,
 };
 
 const struct cli_command cli_cmd_trace_gen = {
@@ -154,5 +150,5 @@ const struct cli_command cli_cmd_trace_gen = {
     .opts_of = shoal_gen_trace_opt_rows,
     .values_size = sizeof(shoal_gen_trace_opts),
     .json = true,
-    .run = run_trace,
+    .make = trace,
 };

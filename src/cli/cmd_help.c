@@ -101,19 +101,12 @@ static void widen(const shoal_opt *row, size_t *column)
 static void put_options(const struct cli_command *command, struct base_buf *out)
 {
     size_t column = 0;
-    size_t own;
-    const shoal_opt *rows = cli_command_opts(command, &own);
+    const shoal_opt *row;
 
-    for (size_t i = 0; i < own; i++)
-        widen(&rows[i], &column);
-    for (size_t i = 0; i < cli_common_row_count; i++)
-        if (cli_common_has(command, &cli_common_rows[i]))
-            widen(&cli_common_rows[i], &column);
-    for (size_t i = 0; i < own; i++)
-        put_option(&rows[i], column, out);
-    for (size_t i = 0; i < cli_common_row_count; i++)
-        if (cli_common_has(command, &cli_common_rows[i]))
-            put_option(&cli_common_rows[i], column, out);
+    for (size_t i = 0; (row = cli_option_at(command, i, NULL)) != NULL; i++)
+        widen(row, &column);
+    for (size_t i = 0; (row = cli_option_at(command, i, NULL)) != NULL; i++)
+        put_option(row, column, out);
 }
 
 /* Example and manual page, on one line where they fit, the second flush right. */
@@ -330,15 +323,11 @@ static void put_man_option(struct base_buf *out, const shoal_opt *row)
 
 static void put_man_options(struct base_buf *out, const struct cli_command *command)
 {
-    size_t own;
-    const shoal_opt *rows = cli_command_opts(command, &own);
+    const shoal_opt *row;
 
     base_buf_puts(out, "The options are as follows:\n.Bl -tag -width Ds\n");
-    for (size_t i = 0; i < own; i++)
-        put_man_option(out, &rows[i]);
-    for (size_t i = 0; i < cli_common_row_count; i++)
-        if (cli_common_has(command, &cli_common_rows[i]))
-            put_man_option(out, &cli_common_rows[i]);
+    for (size_t i = 0; (row = cli_option_at(command, i, NULL)) != NULL; i++)
+        put_man_option(out, row);
     base_buf_puts(out, ".El\n");
 }
 

@@ -2,6 +2,7 @@
  * that run here, and a hand on them. */
 #include "cli/cli.h"
 
+#include "base/err.h"
 #include "base/text.h"
 #include "shoal/jobs.h"
 #include <string.h>
@@ -15,77 +16,52 @@ static const shoal_opt jobs_rows[] = {
      "print the key to join a job instead, for 'shoal join' on another machine", .complete = "job"},
 };
 
-static int show_key(const struct cli_context *cx, const char *word)
+static shoal_status show_key(const struct cli_context *cx, const char *word, shoal_err *err)
 {
-    shoal_err err = SHOAL_ERR_INIT;
     char key[SHOAL_JOB_KEY_SIZE];
-    shoal_status st = shoal_jobs_key(cx->env, word, key, &err);
+    shoal_status st = shoal_jobs_key(cx->env, word, key, err);
 
-    if (st != SHOAL_OK)
-        return cli_fail(cx, st, &err);
-    fprintf(cx->out, cx->json ? "{\"v\":1,\"key\":\"%s\"}\n" : "%s\n", key);
-    return 0;
+    if (st == SHOAL_OK)
+        fprintf(cx->out, cx->json ? "{\"v\":1,\"key\":\"%s\"}\n" : "%s\n", key);
+    return st;
 }
 
-static int finish(const struct cli_context *cx, shoal_status st, const shoal_result *result,
-                  const shoal_err *err)
+static shoal_status list(struct cli_call *call, shoal_err *err)
 {
-    int rc = st == SHOAL_OK ? cli_show(cx, result) : cli_fail(cx, st, err);
+    const struct jobs_values *v = call->values;
 
-    shoal_result_free(result);
-    return rc;
+    return v->key != NULL ? show_key(call->cx, v->key, err)
+                          : shoal_jobs(call->cx->env, NULL, call->result, err);
 }
 
-static int run_jobs(struct cli_context *cx, const void *values, const char *const *args,
-                    size_t arg_count)
-{
-    const struct jobs_values *v = values;
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-
-    (void)args, (void)arg_count;
-    if (v->key != NULL)
-        return show_key(cx, v->key);
-    shoal_status st = shoal_jobs(cx->env, NULL, &result, &err);
-    return finish(cx, st, result, &err);
-}
-
-static bool parse_number(const char *text, uint32_t *out)
+static shoal_status parse_number(const char *text, const char *what, uint32_t *out, shoal_err *err)
 {
     uint64_t n;
 
     if (!base_parse_u64(text, strlen(text), &n) || n > UINT32_MAX)
-        return false;
+        return base_err(err, SHOAL_E_INVAL, "expected %s, found '%.40s'", what, text);
     *out = (uint32_t)n;
-    return true;
+    return SHOAL_OK;
 }
 
-static int run_scale(struct cli_context *cx, const void *values, const char *const *args,
-                     size_t arg_count)
+static shoal_status scale(struct cli_call *call, shoal_err *err)
 {
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
     uint32_t workers;
+    shoal_status st = parse_number(call->args[1], "a whole number of workers", &workers, err);
 
-    (void)values, (void)arg_count;
-    if (!parse_number(args[1], &workers))
-        return cli_usage(cx, "expected a whole number of workers, found '%.40s'", args[1]);
-    shoal_status st = shoal_jobs_scale(cx->env, args[0], workers, &result, &err);
-    return finish(cx, st, result, &err);
+    return st != SHOAL_OK
+               ? st
+               : shoal_jobs_scale(call->cx->env, call->args[0], workers, call->result, err);
 }
 
-static int run_drain(struct cli_context *cx, const void *values, const char *const *args,
-                     size_t arg_count)
+static shoal_status drain(struct cli_call *call, shoal_err *err)
 {
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
     uint32_t worker;
+    shoal_status st = parse_number(call->args[1], "the number of a worker", &worker, err);
 
-    (void)values, (void)arg_count;
-    if (!parse_number(args[1], &worker))
-        return cli_usage(cx, "expected the number of a worker, found '%.40s'", args[1]);
-    shoal_status st = shoal_jobs_drain(cx->env, args[0], worker, &result, &err);
-    return finish(cx, st, result, &err);
+    return st != SHOAL_OK
+               ? st
+               : shoal_jobs_drain(call->cx->env, call->args[0], worker, call->result, err);
 }
 
 const struct cli_command cli_cmd_jobs = {
@@ -101,7 +77,7 @@ const struct cli_command cli_cmd_jobs = {
     .opt_count = sizeof jobs_rows / sizeof jobs_rows[0],
     .values_size = sizeof(struct jobs_values),
     .json = true,
-    .run = run_jobs,
+    .make = list,
 };
 
 const struct cli_command cli_cmd_scale = {
@@ -117,7 +93,7 @@ const struct cli_command cli_cmd_scale = {
     .arg_max = 2,
     .arg_complete = "job",
     .json = true,
-    .run = run_scale,
+    .make = scale,
 };
 
 const struct cli_command cli_cmd_drain = {
@@ -136,5 +112,5 @@ const struct cli_command cli_cmd_drain = {
     .arg_max = 2,
     .arg_complete = "job",
     .json = true,
-    .run = run_drain,
+    .make = drain,
 };

@@ -5,11 +5,11 @@
 #include "app/app.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "wire/peer.h"
-#include "cli/interrupt.h"
+#include "cli/report.h"
 #include "env/spill.h"
 #include "env/system.h"
 #include "train/job.h"
+#include "wire/peer.h"
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * Tests: tests/cli/transcripts/policy.txt, train.txt. */
 #include "cli/cli.h"
 
-#include "app/app.h"
+#include "base/err.h"
 #include "market/strategy.h"
 #include "sched/policy.h"
 #include "shoal/list.h"
@@ -15,23 +15,16 @@ struct values {
 static const shoal_opt names_row = {offsetof(struct values, names), SHOAL_OPT_FLAG, "names",
                                     .help = "print the names only, one per line"};
 
-static int show(struct cli_context *cx, shoal_status st, const shoal_result *result,
-                const shoal_err *err)
+/* Names alone, where they are asked for. */
+static shoal_status print_names(const struct cli_context *cx, const char *(*name_at)(size_t index),
+                                shoal_err *err)
 {
-    return cli_finish(cx, st, result, NULL, NULL, 0, err);
-}
-
-/* Names alone, where they are asked for: exit status, or -1 where they are not. */
-static int print_names(struct cli_context *cx, const struct values *v,
-                       const char *(*name_at)(size_t index))
-{
-    if (!v->names)
-        return -1;
     if (cx->json || cx->csv)
-        return cli_usage(cx, "--names and --%s exclude each other", cx->json ? "json" : "csv");
+        return base_err(err, SHOAL_E_INVAL, "--names and --%s exclude each other",
+                        cx->json ? "json" : "csv");
     for (size_t i = 0; name_at(i) != NULL; i++)
         fprintf(cx->out, "%s\n", name_at(i));
-    return 0;
+    return SHOAL_OK;
 }
 
 /* ---- policies ---- */
@@ -44,18 +37,11 @@ static const char *policy_at(size_t index)
     return index < count ? policies[index]->name : NULL;
 }
 
-static int run_policy_list(struct cli_context *cx, const void *values, const char *const *args,
-                           size_t arg_count)
+static shoal_status list_policies(struct cli_call *call, shoal_err *err)
 {
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-    int rc = print_names(cx, values, policy_at);
+    const struct values *v = call->values;
 
-    (void)args, (void)arg_count;
-    if (rc >= 0)
-        return rc;
-    shoal_status st = shoal_policy_list(&result, &err);
-    return show(cx, st, result, &err);
+    return v->names ? print_names(call->cx, policy_at, err) : shoal_policy_list(call->result, err);
 }
 
 static int run_policy_show(struct cli_context *cx, const void *values, const char *const *args,
@@ -73,7 +59,7 @@ static int run_policy_show(struct cli_context *cx, const void *values, const cha
         shoal_status st = shoal_policy_show(args[i], &result, &err);
         if (i > 0 && !cx->json)
             putc('\n', cx->out);
-        rc = show(cx, st, result, &err);
+        rc = cli_finish(cx, st, result, NULL, NULL, 0, &err);
     }
     return rc;
 }
@@ -92,7 +78,7 @@ const struct cli_command cli_cmd_policy_list = {
     .values_size = sizeof(struct values),
     .json = true,
     .csv = true,
-    .run = run_policy_list,
+    .make = list_policies,
 };
 
 const struct cli_command cli_cmd_policy_show = {
@@ -120,18 +106,12 @@ static const char *strategy_at(size_t index)
     return index < count ? all[index]->name : NULL;
 }
 
-static int run_strategy_list(struct cli_context *cx, const void *values, const char *const *args,
-                             size_t arg_count)
+static shoal_status list_strategies(struct cli_call *call, shoal_err *err)
 {
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-    int rc = print_names(cx, values, strategy_at);
+    const struct values *v = call->values;
 
-    (void)args, (void)arg_count;
-    if (rc >= 0)
-        return rc;
-    shoal_status st = shoal_strategy_list(&result, &err);
-    return show(cx, st, result, &err);
+    return v->names ? print_names(call->cx, strategy_at, err)
+                    : shoal_strategy_list(call->result, err);
 }
 
 const struct cli_command cli_cmd_strategy_list = {
@@ -146,33 +126,22 @@ const struct cli_command cli_cmd_strategy_list = {
     .values_size = sizeof(struct values),
     .json = true,
     .csv = true,
-    .run = run_strategy_list,
+    .make = list_strategies,
 };
 
 /* ---- applications ---- */
 
-static int run_app_list(struct cli_context *cx, const void *values, const char *const *args,
-                        size_t arg_count)
+static shoal_status list_apps(struct cli_call *call, shoal_err *err)
 {
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-
-    (void)values, (void)args, (void)arg_count;
-    shoal_status st = shoal_app_list(&result, &err);
-    return show(cx, st, result, &err);
+    return shoal_app_list(call->result, err);
 }
 
-static int run_app_show(struct cli_context *cx, const void *values, const char *const *args,
-                        size_t arg_count)
+/* What is no path is a wrong word. */
+static shoal_status show_app(struct cli_call *call, shoal_err *err)
 {
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-    shoal_status st = shoal_app_show(args[0], &result, &err);
+    shoal_status st = shoal_app_show(call->args[0], call->result, err);
 
-    (void)values, (void)arg_count;
-    if (st != SHOAL_OK && strchr(args[0], '/') == NULL)
-        return cli_usage_err(cx, &err);
-    return show(cx, st, result, &err);
+    return st != SHOAL_OK && strchr(call->args[0], '/') == NULL ? SHOAL_E_INVAL : st;
 }
 
 const struct cli_command cli_cmd_app_list = {
@@ -182,7 +151,7 @@ const struct cli_command cli_cmd_app_list = {
     .example = "app list",
     .json = true,
     .csv = true,
-    .run = run_app_list,
+    .make = list_apps,
 };
 
 const struct cli_command cli_cmd_app_show = {
@@ -194,5 +163,5 @@ const struct cli_command cli_cmd_app_show = {
     .arg_max = 1,
     .arg_complete = "app",
     .json = true,
-    .run = run_app_show,
+    .make = show_app,
 };

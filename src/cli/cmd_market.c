@@ -1,28 +1,21 @@
 /* cmd_market.c - `shoal market`: where and when to buy instances for work that can move. */
 #include "cli/cli.h"
 
-#include "cli/output.h"
+#include "cli/report.h"
 #include "shoal/market.h"
 
-static int run(struct cli_context *cx, const void *values, const char *const *args,
-               size_t arg_count)
+static shoal_status make(struct cli_call *call, shoal_err *err)
 {
-    shoal_market_opts opts = *(const shoal_market_opts *)values;
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
+    struct cli_context *cx = call->cx;
+    shoal_market_opts *opts = call->values;
 
-    opts.struct_size = sizeof opts;
-    opts.prices = args;
-    opts.price_count = arg_count;
-    opts.pictures = cx->report != NULL;
-    shoal_status st = cli_output_check(cx, cx->report, &opts.availability, 1, &err);
-    if (st == SHOAL_OK)
-        st = shoal_market_run(cx->env, &opts, cli_watch(cx), &result, &err);
-    int rc = cli_finish(cx, st, result, values, args, arg_count, &err);
-    if (rc == 0 && cx->report == NULL && !cx->json && !cx->csv && cli_flush(cx))
-        base_log(&cx->log, BASE_LOG_INFO, "%s--report out.html for pictures",
-                 opts.moves ? "add " : "add --moves for where and when, ");
-    return rc;
+    opts->prices = call->args;
+    opts->price_count = call->arg_count;
+    opts->pictures = cx->report != NULL;
+    call->hint = opts->moves ? "add --report out.html for pictures"
+                             : "add --moves for where and when, --report out.html for pictures";
+    shoal_status st = cli_output_check(cx, cx->report, &opts->availability, 1, err);
+    return st == SHOAL_OK ? shoal_market_run(cx->env, opts, cli_watch(cx), call->result, err) : st;
 }
 
 const struct cli_command cli_cmd_market = {
@@ -56,5 +49,5 @@ const struct cli_command cli_cmd_market = {
     .json = true,
     .csv = true,
     .page = true,
-    .run = run,
+    .make = make,
 };

@@ -2,7 +2,6 @@
  * Tests: tests/cli/test_train_*.py, tests/cli/transcripts/lda_words.txt. */
 #include "cli/cli.h"
 
-#include "cli/interrupt.h"
 #include "cli/report.h"
 #include "shoal/predict.h"
 

@@ -2,32 +2,27 @@
  * have done. */
 #include "cli/cli.h"
 
+#include "base/err.h"
 #include "shoal/sim.h"
 #include <string.h>
 
-static int run(struct cli_context *cx, const void *values, const char *const *args,
-               size_t arg_count)
+static shoal_status make(struct cli_call *call, shoal_err *err)
 {
-    shoal_sim_opts opts = *(const shoal_sim_opts *)values;
-    shoal_err err = SHOAL_ERR_INIT;
-    const shoal_result *result = NULL;
+    shoal_sim_opts *opts = call->values;
     shoal_sim *sim = NULL;
 
-    if (opts.events != NULL && strcmp(opts.events, "-") == 0)
-        return cli_usage(cx, "--events: use a file, or /dev/stdout");
-    opts.struct_size = sizeof opts;
-    opts.traces = args;
-    opts.trace_count = arg_count;
-    opts.pictures = cx->report != NULL;
-    shoal_status st = shoal_sim_new(cx->env, &opts, &sim, &err);
+    if (opts->events != NULL && strcmp(opts->events, "-") == 0)
+        return base_err(err, SHOAL_E_INVAL, "--events: use a file, or /dev/stdout");
+    opts->traces = call->args;
+    opts->trace_count = call->arg_count;
+    opts->pictures = call->cx->report != NULL;
+    if (opts->job == NULL)
+        call->hint = "add --report out.html for pictures, --job NAME for the story of one job";
+    shoal_status st = shoal_sim_new(call->cx->env, opts, &sim, err);
     if (st == SHOAL_OK)
-        st = shoal_sim_run(sim, NULL, cli_watch(cx), &result, &err);
-    int rc = cli_finish(cx, st, result, values, args, arg_count, &err);
-    if (rc == 0 && cx->report == NULL && opts.job == NULL && !cx->json && !cx->csv && cli_flush(cx))
-        base_log(&cx->log, BASE_LOG_INFO,
-                 "add --report out.html for pictures, --job NAME for the story of one job");
+        st = shoal_sim_run(sim, NULL, cli_watch(call->cx), call->result, err);
     shoal_sim_free(sim);
-    return rc;
+    return st;
 }
 
 const struct cli_command cli_cmd_sim = {
@@ -65,5 +60,5 @@ const struct cli_command cli_cmd_sim = {
     .json = true,
     .csv = true,
     .page = true,
-    .run = run,
+    .make = make,
 };

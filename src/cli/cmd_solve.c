@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/assert.h"
-#include "cli/output.h"
+#include "cli/report.h"
 #include "shoal/solve.h"
 #include <string.h>
 
@@ -34,25 +34,19 @@ static const shoal_opt *option_rows(size_t *out_count)
     return all;
 }
 
-static int run(struct cli_context *cx, const void *values, const char *const *args,
-               size_t arg_count)
+static shoal_status make(struct cli_call *call, shoal_err *err)
 {
-    const struct values *v = values;
-    shoal_solve_opts opts = v->solve;
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
-    bool proven = true;
+    struct cli_context *cx = call->cx;
+    struct values *v = call->values;
 
-    opts.struct_size = sizeof opts;
-    opts.problem = args[0];
+    v->solve.struct_size = sizeof v->solve;
+    v->solve.problem = call->args[0];
     cx->output = v->output;
-    shoal_status st = cli_output_check(cx, v->output, args, arg_count, &err);
+    shoal_status st = cli_output_check(cx, v->output, call->args, call->arg_count, err);
     if (st == SHOAL_OK)
-        st = shoal_solve_run(cx->env, &opts, cli_watch(cx), &result, &err);
-    if (st == SHOAL_OK)
-        proven = shoal_result_number(result, 0, "exact") != 0;
-    int rc = cli_finish(cx, st, result, values, args, arg_count, &err);
-    return rc == 0 && !proven ? 1 : rc;
+        st = shoal_solve_run(cx->env, &v->solve, cli_watch(cx), call->result, err);
+    call->unsure = st == SHOAL_OK && shoal_result_number(*call->result, 0, "exact") == 0;
+    return st;
 }
 
 const struct cli_command cli_cmd_solve = {
@@ -95,5 +89,5 @@ const struct cli_command cli_cmd_solve = {
     .json = true,
     .csv = true,
     .page = true,
-    .run = run,
+    .make = make,
 };

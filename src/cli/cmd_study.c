@@ -4,21 +4,14 @@
 
 #include "shoal/study.h"
 
-static int run(struct cli_context *cx, const void *values, const char *const *args,
-               size_t arg_count)
+static shoal_status make(struct cli_call *call, shoal_err *err)
 {
-    shoal_study_opts opts = *(const shoal_study_opts *)values;
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
+    shoal_study_opts *opts = call->values;
 
-    opts.struct_size = sizeof opts;
-    opts.traces = args;
-    opts.trace_count = arg_count;
-    shoal_status st = shoal_study_run(cx->env, &opts, cli_watch(cx), &result, &err);
-    int rc = cli_finish(cx, st, result, values, args, arg_count, &err);
-    if (rc == 0 && cx->report == NULL && !cx->json && !cx->csv && cli_flush(cx))
-        base_log(&cx->log, BASE_LOG_INFO, "add --report out.html for the page to send on");
-    return rc;
+    opts->traces = call->args;
+    opts->trace_count = call->arg_count;
+    call->hint = "add --report out.html for the page to send on";
+    return shoal_study_run(call->cx->env, opts, cli_watch(call->cx), call->result, err);
 }
 
 const struct cli_command cli_cmd_study = {
@@ -59,5 +52,5 @@ const struct cli_command cli_cmd_study = {
     .json = true,
     .csv = true,
     .page = true,
-    .run = run,
+    .make = make,
 };

@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
-#include "cli/interrupt.h"
+#include "cli/report.h"
 #include "cli/term.h"
 #include "cli/top_show.h"
 #include "shoal/jobs.h"

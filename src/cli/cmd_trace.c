@@ -5,18 +5,13 @@
 #include "shoal/trace.h"
 #include <string.h>
 
-static int run_info(struct cli_context *cx, const void *values, const char *const *args,
-                    size_t arg_count)
+static shoal_status info(struct cli_call *call, shoal_err *err)
 {
-    shoal_trace_opts opts = *(const shoal_trace_opts *)values;
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
+    shoal_trace_opts *opts = call->values;
 
-    opts.struct_size = sizeof opts;
-    opts.traces = args;
-    opts.trace_count = arg_count;
-    shoal_status st = shoal_trace_info(cx->env, &opts, &result, &err);
-    return cli_finish(cx, st, result, values, args, arg_count, &err);
+    opts->traces = call->args;
+    opts->trace_count = call->arg_count;
+    return shoal_trace_info(call->cx->env, opts, call->result, err);
 }
 
 const struct cli_command cli_cmd_trace_info = {
@@ -36,24 +31,19 @@ const struct cli_command cli_cmd_trace_info = {
     .arg_max = SIZE_MAX,
     .arg_complete = "file",
     .json = true,
-    .run = run_info,
+    .make = info,
 };
 
-static int run_convert(struct cli_context *cx, const void *values, const char *const *args,
-                       size_t arg_count)
+static shoal_status convert(struct cli_call *call, shoal_err *err)
 {
-    shoal_trace_opts opts = *(const shoal_trace_opts *)values;
-    const shoal_result *result = NULL;
-    shoal_err err = SHOAL_ERR_INIT;
+    shoal_trace_opts *opts = call->values;
 
-    opts.struct_size = sizeof opts;
-    opts.traces = args;
-    opts.trace_count = arg_count;
-    opts.put = cli_put_out;
-    opts.ctx = cx;
-    cx->streams = strcmp(opts.output, "-") == 0;
-    shoal_status st = shoal_trace_convert(cx->env, &opts, &result, &err);
-    return cli_finish(cx, st, result, values, args, arg_count, &err);
+    opts->traces = call->args;
+    opts->trace_count = call->arg_count;
+    opts->put = cli_put_out;
+    opts->ctx = call->cx;
+    call->cx->streams = strcmp(opts->output, "-") == 0;
+    return shoal_trace_convert(call->cx->env, opts, call->result, err);
 }
 
 const struct cli_command cli_cmd_trace_convert = {
@@ -72,5 +62,5 @@ const struct cli_command cli_cmd_trace_convert = {
     .arg_min = 0,
     .arg_max = SIZE_MAX,
     .arg_complete = "file",
-    .run = run_convert,
+    .make = convert,
 };

@@ -4,7 +4,6 @@
 
 #include "app/app.h"
 #include "base/err.h"
-#include "cli/interrupt.h"
 #include "cli/report.h"
 #include "cli/train_show.h"
 #include "train/job.h"

@@ -348,29 +348,21 @@ struct target {
     void *values;
 };
 
-/* Row i of the command's rows followed by the common ones it takes; false past the end. */
+/* Option `i` that the command takes; false past the end. */
 static bool target_at(const struct cli_parse *parse, size_t i, struct target *out)
 {
-    size_t own;
-    const shoal_opt *rows = cli_command_opts(parse->command, &own);
+    bool common;
 
-    if (i < own) {
-        *out = (struct target){&rows[i], parse->values};
-        return true;
-    }
-    if (i - own < cli_common_row_count) {
-        *out = (struct target){&cli_common_rows[i - own], parse->common};
-        return true;
-    }
-    return false;
+    out->row = cli_option_at(parse->command, i, &common);
+    out->values = common ? (void *)parse->common : parse->values;
+    return out->row != NULL;
 }
 
 static bool find_name(const struct cli_parse *parse, const char *name, size_t length,
                       struct target *out)
 {
     for (size_t i = 0; target_at(parse, i, out); i++)
-        if (cli_common_has(parse->command, out->row) && strlen(out->row->name) == length &&
-            memcmp(out->row->name, name, length) == 0)
+        if (strlen(out->row->name) == length && memcmp(out->row->name, name, length) == 0)
             return true;
     return false;
 }
@@ -378,7 +370,7 @@ static bool find_name(const struct cli_parse *parse, const char *name, size_t le
 static bool find_letter(const struct cli_parse *parse, char letter, struct target *out)
 {
     for (size_t i = 0; target_at(parse, i, out); i++)
-        if (cli_common_has(parse->command, out->row) && out->row->letter == letter)
+        if (out->row->letter == letter)
             return true;
     return false;
 }
@@ -408,8 +400,7 @@ static shoal_status unknown_option(const struct cli_parse *parse, const char *wo
     memcpy(name, word + 2, length - 2);
     name[length - 2] = '\0';
     for (size_t i = 0; count < ROWS_MAX && target_at(parse, i, &target); i++)
-        if (cli_common_has(parse->command, target.row))
-            names[count++] = target.row->name;
+        names[count++] = target.row->name;
     nearest = base_nearest(name, names, count);
     if (nearest != NULL)
         base_err_hint(err, "did you mean '--%s'?", nearest);

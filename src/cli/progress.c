@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "page/columns.h"
 #include "cli/term.h"
+#include "cli/train_show.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -26,26 +27,6 @@ struct cli_progress {
     pthread_cond_t stop_cond;
     bool stop;
 };
-
-static void put_bar(double share, bool ascii, struct base_buf *out)
-{
-    static const char *const eighths[] = {"",
-                                          "\xe2\x96\x8f",
-                                          "\xe2\x96\x8e",
-                                          "\xe2\x96\x8d",
-                                          "\xe2\x96\x8c",
-                                          "\xe2\x96\x8b",
-                                          "\xe2\x96\x8a",
-                                          "\xe2\x96\x89"};
-    unsigned steps = (unsigned)(share * BAR_COLUMNS * 8);
-    unsigned full = steps / 8, part = ascii ? 0 : steps % 8;
-
-    for (unsigned i = 0; i < full; i++)
-        base_buf_puts(out, ascii ? "#" : "\xe2\x96\x88");
-    base_buf_puts(out, eighths[part]);
-    for (unsigned i = full + (part > 0); i < BAR_COLUMNS; i++)
-        base_buf_puts(out, ascii ? "." : " ");
-}
 
 static void put_rate(uint64_t done, double elapsed_s, struct base_buf *out)
 {
@@ -70,7 +51,7 @@ void cli_progress_format(const char *label, uint64_t done, uint64_t total, doubl
         base_buf_printf(out, "  %3d%%", (int)(share * 100));
         if (bar != CLI_BAR_NONE) {
             base_buf_puts(out, " ");
-            put_bar(share, bar == CLI_BAR_ASCII, out);
+            cli_train_put_bar(out, share, BAR_COLUMNS, bar == CLI_BAR_ASCII);
         }
     } else {
         base_buf_printf(out, "  %s done", base_format_count(done, text, sizeof text));

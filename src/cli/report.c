@@ -1,14 +1,10 @@
-/* report.c - what a command does with a result: shows it, writes its page with the command that repeats it (see
- * report.h, cli.h, repeat.h), never over an input (output.h), and ends tidily on ^C (interrupt.h). What results look
- * like is src/page's. Tests: tests/cli, tests/unit/cli/test_repeat.c. */
+/* report.c - what a command does with a result: shows it (cli.h), and what report.h says. What results look like is
+ * src/page's. */
 #include "cli/report.h"
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/interrupt.h"
-#include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/repeat.h"
 #include "env/folder.h"
 #include "env/system.h"
 #include "page/show.h"

@@ -1,10 +1,11 @@
-/* corpus_lines.c - the inner loops of UCI bags of words and LDA-C: a piece of text, whole lines, into
+/* corpus_lines.c - the inner loops of UCI bags of words, LDA-C and plain text: a piece of text, whole lines, into
  * documents, words and counts. Documents whose words do not ascend are sorted here, so that this,
- * too, is done side by side. Tests: tests/unit/data/test_corpus.c. */
+ * too, is done side by side. Tests: tests/unit/data/test_corpus.c, test_corpus_words.c. */
 #include "base/err.h"
 
 #include "data/corpus_parts.h"
-#include "data/number.h"
+#include "data/format.h"
+#include "data/words.h"
 #include "env/table.h"
 #include <inttypes.h>
 #include <string.h>
@@ -259,12 +260,12 @@ shoal_status data_corpus_triples_header(struct data_corpus_reader *reader, uint6
         const char *next = take_header(s, end, one_line && i < 2, &n[i], &lines);
         line[i] = lines + (one_line && i < 2);
         if (next == NULL)
-            return data_blocks_bad(&reader->blocks, lines + 1, 0, err, "expected %s%s", expected[i],
-                                   one_line ? "" : " alone");
+            return env_blocks_bad(&reader->blocks, lines + 1, 0, err, "expected %s%s", expected[i],
+                                  one_line ? "" : " alone");
         if (n[i] > most[i] || (i < 2 && n[i] == 0))
-            return data_blocks_bad(&reader->blocks, line[i], 0, err,
-                                   "expected %s, 1 to %" PRIu64 ", found %" PRIu64, expected[i],
-                                   most[i], n[i]);
+            return env_blocks_bad(&reader->blocks, line[i], 0, err,
+                                  "expected %s, 1 to %" PRIu64 ", found %" PRIu64, expected[i],
+                                  most[i], n[i]);
         s = next;
     }
     shoal_status st = check_header(reader, n, line, err);
@@ -473,9 +474,9 @@ shoal_status data_corpus_mm_header(struct data_corpus_reader *reader, shoal_err 
     uint64_t line = 1;
 
     if (!magic_good(s)) {
-        data_blocks_bad(&reader->blocks, 1, 0, err,
-                        "expected '%s matrix coordinate real general' or integer, found '%s'",
-                        MAGIC, env_lines_show(s, line_size(s), shown));
+        env_blocks_bad(&reader->blocks, 1, 0, err,
+                       "expected '%s matrix coordinate real general' or integer, found '%s'", MAGIC,
+                       env_lines_show(s, line_size(s), shown));
         base_err_hint(err, "a corpus has an entry for each document and word, and its count");
         return SHOAL_E_FORMAT;
     }
@@ -589,4 +590,81 @@ const char *data_corpus_looks_table(const char *text, size_t size)
         s = next_line(s);
     return s == end || lines == SAMPLE_LINES ? "rows of LIBSVM text: a label, then INDEX:VALUE"
                                              : NULL;
+}
+
+/* ---- plain text, a document a line: words to numbers ----
+ *
+ * Threads look words up in the vocabulary as it stood before the block and write down those it does
+ * not have; the owner then gives these numbers in the order of the text, so that numbers do not
+ * depend on threads or blocks. Stop words are the first names of the vocabulary: one look-up tells
+ * them from the others. At last each document's words are sorted and counted, side by side again. */
+
+static void note_fresh(struct corpus_part *part, const struct data_word *word)
+{
+    char *to = part->fresh + part->fresh_size;
+
+    to[0] = (char)word->size;
+    memcpy(to + 1, word->text, word->size);
+    part->fresh_size += word->size + 1;
+}
+
+static void put_word(struct corpus_part *part, const struct data_word *word)
+{
+    const struct data_corpus_reader *reader = part->reader;
+    uint32_t index = data_ids_find(&reader->names, word->text, word->size);
+
+    if (index == DATA_ID_NONE) {
+        if (reader->words_fixed) {
+            part->left_out++;
+            return;
+        }
+        note_fresh(part, word);
+    } else if (index < reader->stop_count) {
+        part->left_out++;
+        return;
+    } else {
+        index -= reader->stop_count;
+    }
+    part->word[part->entries++] = index;
+}
+
+void data_corpus_parse_text(struct corpus_part *part)
+{
+    struct data_word word;
+
+    for (const char *line = part->text; line < part->end; part->lines++) {
+        const char *end = memchr(line, '\n', (size_t)(part->end - line));
+        size_t from = part->entries;
+        for (const char *s = line;;) {
+            s = data_words_next(s, end, &word);
+            if (word.bad != NULL) {
+                data_corpus_part_mistake(part, CORPUS_BAD_UTF8, word.bad, line);
+                return;
+            }
+            if (word.size == 0)
+                break;
+            if (word.letters >= part->reader->opts.min_length)
+                put_word(part, &word);
+        }
+        part->length[part->documents++] = (uint32_t)(part->entries - from);
+        line = end + 1;
+    }
+}
+
+void data_corpus_fold_text(struct corpus_part *part)
+{
+    size_t from = 0, to = 0;
+
+    part->tokens = part->entries;
+    for (size_t d = 0; d < part->documents; d++) {
+        size_t tokens = part->length[d];
+        size_t entries =
+            data_corpus_merge_words(part->word + from, part->count + from, tokens, part->spare);
+        memmove(part->word + to, part->word + from, entries * sizeof *part->word);
+        memmove(part->count + to, part->count + from, entries * sizeof *part->count);
+        part->length[d] = (uint32_t)entries;
+        from += tokens;
+        to += entries;
+    }
+    part->entries = to;
 }

@@ -6,7 +6,7 @@
 #ifndef DATA_CORPUS_PARTS_H
 #define DATA_CORPUS_PARTS_H
 
-#include "data/blocks.h"
+#include "env/table.h"
 #include "data/corpus.h"
 #include "store/pack.h"
 
@@ -55,7 +55,7 @@ struct data_corpus_reader {
     const char *path;
     struct data_corpus_opts opts;
     enum data_corpus_format format, resembles;
-    struct data_blocks blocks;
+    struct env_lines blocks;
     const char *text; /* the first block, read to recognise the format; NULL once used */
     size_t text_size;
     struct corpus_part *part; /* (part_count) */

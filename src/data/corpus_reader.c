@@ -53,10 +53,10 @@ static shoal_status recognise(struct data_corpus_reader *reader, shoal_err *err)
         return st;
     if (binary || reader->opts.format == DATA_CORPUS_BINARY) {
         reader->format = DATA_CORPUS_BINARY;
-        data_blocks_close(&reader->blocks);
+        env_lines_close(&reader->blocks);
         return data_corpus_pack_open(reader, err);
     }
-    st = data_blocks_next(&reader->blocks, &reader->text, &reader->text_size, err);
+    st = env_blocks_next(&reader->blocks, &reader->text, &reader->text_size, err);
     if (st == SHOAL_END)
         return base_err(err, SHOAL_E_FORMAT, "cannot read corpus '%s': it is empty", reader->path);
     if (st != SHOAL_OK)
@@ -100,8 +100,8 @@ shoal_status data_corpus_open_once(shoal_env *env, const char *path,
     reader->part = base_calloc(alloc, pieces, sizeof *reader->part);
     shoal_status st = reader->part != NULL ? SHOAL_OK : base_err_nomem(err, "reading a corpus");
     if (st == SHOAL_OK)
-        st = data_blocks_open(env, "corpus", path, pieces * CORPUS_PIECE, opts->bytes_done,
-                              &reader->blocks, err);
+        st = env_blocks_open(env, "corpus", path, pieces * CORPUS_PIECE, opts->bytes_done,
+                             &reader->blocks, err);
     if (st == SHOAL_OK)
         st = recognise(reader, err);
     if (st == SHOAL_OK)
@@ -130,7 +130,7 @@ void data_corpus_close(struct data_corpus_reader *reader)
     if (reader == NULL)
         return;
     if (reader->blocks.alloc != NULL)
-        data_blocks_close(&reader->blocks);
+        env_lines_close(&reader->blocks);
     store_pack_close(reader->pack);
     for (size_t i = 0; reader->part != NULL && i < reader->part_count; i++)
         free_arrays(reader->alloc, &reader->part[i]);
@@ -252,7 +252,7 @@ static void hint(const struct data_corpus_reader *reader, enum corpus_bad bad, s
 static shoal_status report(const struct data_corpus_reader *reader, const struct corpus_part *part,
                            shoal_err *err)
 {
-    const struct data_blocks *blocks = &reader->blocks;
+    const struct env_lines *blocks = &reader->blocks;
     const char *at = part->bad_at;
     char shown[ENV_SHOWN_MAX], expected[96];
     size_t size = strcspn(at, " \t\r\n"); /* a block ends with a newline */
@@ -279,11 +279,11 @@ static shoal_status report(const struct data_corpus_reader *reader, const struct
                        words - 1 + base);
     uint64_t line = blocks->line + part->lines + 1, column = (uint64_t)(at - part->bad_line) + 1;
     if (part->bad == CORPUS_BAD_UTF8)
-        data_blocks_bad(blocks, line, column, err, "expected UTF-8, found the byte 0x%02x",
-                        (unsigned char)*at);
+        env_blocks_bad(blocks, line, column, err, "expected UTF-8, found the byte 0x%02x",
+                       (unsigned char)*at);
     else
-        data_blocks_bad(blocks, line, column, err, "expected %s, found '%s'", texts[part->bad],
-                        env_lines_show(at, size, shown));
+        env_blocks_bad(blocks, line, column, err, "expected %s, found '%s'", texts[part->bad],
+                       env_lines_show(at, size, shown));
     hint(reader, part->bad, err);
     return SHOAL_E_FORMAT;
 }
@@ -458,7 +458,7 @@ static shoal_status next_parts(struct data_corpus_reader *reader, shoal_err *err
     } else {
         reader->text = NULL;
         if (text == NULL)
-            st = data_blocks_next(&reader->blocks, &text, &size, err);
+            st = env_blocks_next(&reader->blocks, &text, &size, err);
         if (st == SHOAL_OK)
             st = cut(reader, text, size, err);
     }
@@ -475,10 +475,10 @@ static shoal_status end_triples(struct data_corpus_reader *reader, struct data_c
                                 shoal_err *err)
 {
     if (reader->entries_seen != reader->header_entries)
-        return data_blocks_bad(&reader->blocks, reader->header_lines, 0, err,
-                               "expected the number of entries that follow, %" PRIu64
-                               ", found %" PRIu64,
-                               reader->entries_seen, reader->header_entries);
+        return env_blocks_bad(&reader->blocks, reader->header_lines, 0, err,
+                              "expected the number of entries that follow, %" PRIu64
+                              ", found %" PRIu64,
+                              reader->entries_seen, reader->header_entries);
     if (reader->document == reader->documents)
         return SHOAL_END;
     uint64_t next = reader->document + EMPTY_AT_ONCE;

@@ -16,7 +16,7 @@
 /* ---- names ---- */
 
 /* One name a line, exactly as it stands; SHOAL_OK or an error that says where. */
-static shoal_status add_name(const struct data_blocks *blocks, uint64_t line, const char *text,
+static shoal_status add_name(const struct env_lines *blocks, uint64_t line, const char *text,
                              size_t size, struct data_ids *names, shoal_err *err)
 {
     char shown[ENV_SHOWN_MAX];
@@ -24,27 +24,27 @@ static shoal_status add_name(const struct data_blocks *blocks, uint64_t line, co
 
     const char *bad = data_words_not_name(text, text + size);
     if (bad != NULL && data_words_decode(bad, text + size, &point) == 0) {
-        data_blocks_bad(blocks, line, (uint64_t)(bad - text) + 1, err,
-                        "expected UTF-8, found the byte 0x%02x", (unsigned char)*bad);
+        env_blocks_bad(blocks, line, (uint64_t)(bad - text) + 1, err,
+                       "expected UTF-8, found the byte 0x%02x", (unsigned char)*bad);
         base_err_hint(err, "convert it first: iconv -f latin1 -t utf-8 FILE");
         return SHOAL_E_FORMAT;
     }
     if (bad != NULL)
-        return data_blocks_bad(blocks, line, (uint64_t)(bad - text) + 1, err,
-                               "expected a word, found the control character U+%04X", point);
+        return env_blocks_bad(blocks, line, (uint64_t)(bad - text) + 1, err,
+                              "expected a word, found the control character U+%04X", point);
     if (size == 0 || size > DATA_ID_SIZE_MAX)
-        return data_blocks_bad(blocks, line, 0, err, "expected a word of 1 to %d bytes",
-                               (int)DATA_ID_SIZE_MAX);
+        return env_blocks_bad(blocks, line, 0, err, "expected a word of 1 to %d bytes",
+                              (int)DATA_ID_SIZE_MAX);
     if (data_ids_add(names, text, size, &index) != SHOAL_OK)
         return base_err_nomem(err, "reading a vocabulary");
     if (index < before)
-        return data_blocks_bad(blocks, line, 0, err, "expected each word once, '%s' is word %u",
-                               env_lines_show(text, size, shown), index + 1);
+        return env_blocks_bad(blocks, line, 0, err, "expected each word once, '%s' is word %u",
+                              env_lines_show(text, size, shown), index + 1);
     return SHOAL_OK;
 }
 
 /* The lines of a block. Blank ones may be at the end only: `blank` counts those so far. */
-static shoal_status add_names(struct data_blocks *blocks, const char *text, size_t size,
+static shoal_status add_names(struct env_lines *blocks, const char *text, size_t size,
                               uint64_t *blank, struct data_ids *names, shoal_err *err)
 {
     shoal_status st = SHOAL_OK;
@@ -57,8 +57,8 @@ static shoal_status add_names(struct data_blocks *blocks, const char *text, size
         if (length == 0)
             ++*blank;
         else if (*blank > 0)
-            st = data_blocks_bad(blocks, blocks->line - *blank, 0, err,
-                                 "expected a word, found an empty line");
+            st = env_blocks_bad(blocks, blocks->line - *blank, 0, err,
+                                "expected a word, found an empty line");
         else
             st = add_name(blocks, blocks->line, text, length, names, err);
         text = stop + 1;
@@ -69,20 +69,20 @@ static shoal_status add_names(struct data_blocks *blocks, const char *text, size
 shoal_status data_corpus_load_names(shoal_env *env, const char *path, struct data_ids *names,
                                     shoal_err *err)
 {
-    struct data_blocks blocks;
+    struct env_lines blocks;
     const char *text = NULL;
     size_t size = 0;
     uint64_t blank = 0;
 
-    shoal_status st = data_blocks_open(env, "vocabulary", path, CORPUS_PIECE, NULL, &blocks, err);
+    shoal_status st = env_blocks_open(env, "vocabulary", path, CORPUS_PIECE, NULL, &blocks, err);
     if (st != SHOAL_OK)
         return st;
     while (st == SHOAL_OK) {
-        st = data_blocks_next(&blocks, &text, &size, err);
+        st = env_blocks_next(&blocks, &text, &size, err);
         if (st == SHOAL_OK)
             st = add_names(&blocks, text, size, &blank, names, err);
     }
-    data_blocks_close(&blocks);
+    env_lines_close(&blocks);
     if (st == SHOAL_END)
         st = names->count > 0 ? SHOAL_OK
                               : base_err(err, SHOAL_E_FORMAT,

@@ -1,12 +1,13 @@
-/* format.h - numbers as text that reads back equal, written in place, and a buffer on the way to a
- * file.
+/* format.h - numbers to text and from text, exactly.
  *
- * Every function writes at `to` and returns where it stopped; the caller has seen to the room. Any
+ * To text: what is written reads back equal. Every function writes at `to` and returns where it stopped; the caller has seen to the room. Any
  * thread. */
 #ifndef DATA_FORMAT_H
 #define DATA_FORMAT_H
 
-#include "env/env.h"
+#include "base/text.h"
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -81,26 +82,66 @@ static inline char *data_format_fixed(char *to, uint64_t n, int places)
     return to;
 }
 
-/* The fewest digits that data_number_parse, rounded to float, reads back equal. Finite values. */
-char *data_format_f32(char *to, float value);
-/* The same for a double. */
+/* The fewest digits that data_number_parse reads back equal. Finite values. */
 char *data_format_f64(char *to, double value);
 
-/* ---- text on its way to a file ---- */
+/* ---- from text ----
+ *
+ * For parsers whose time is spent on numbers. The text must end with a byte that belongs to no number (blocks end with
+ * a newline). Up to 19
+ * digits and an exponent of at most 22 are decided here with one exact operation (see
+ * base/decimal.c); the rest goes to base_parse_f64, whose grammar this is: [+-] digits [. digits]
+ * [e [+-] digits]. So every number is the double nearest to its text. */
 
-struct data_out {
-    struct env_out *file;
-    shoal_err *err;
-    shoal_status status; /* the first failure sticks */
-    size_t used;
-    char buf[1 << 16];
+static const double data_number_powers[23] = {
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 };
 
-/* Room for `size` bytes, at most half the buffer; what is there is written when it does not fit.
- * The caller then adds what it wrote to `used`. */
-char *data_out_room(struct data_out *out, size_t size);
-void data_out_put(struct data_out *out, const void *bytes, size_t size); /* any size */
-/* On success the file takes its name; else, and where an append failed, the old one stays. */
-SHOAL_MUST_USE shoal_status data_out_finish(struct data_out *out);
+static inline bool data_number_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+/* The end of what may be a number: digits, signs, point and letters. */
+static inline const char *data_number_end(const char *s)
+{
+    while (data_number_digit(*s) || *s == '+' || *s == '-' || *s == '.' || (*s | 0x20) == 'e')
+        s++;
+    return s;
+}
+
+/* The number at `s` into *out; returns where it ends, or NULL when there is none or it is larger
+ * than any double. What follows is the caller's to check. */
+static inline const char *data_number_parse(const char *s, double *out)
+{
+    const char *start = s;
+    bool negative = *s == '-';
+    s += *s == '-' || *s == '+';
+    const char *first = s;
+    uint64_t digits = 0;
+    while (data_number_digit(*s))
+        digits = digits * 10 + (uint64_t)(*s++ - '0');
+    ptrdiff_t count = s - first;
+    int places = 0;
+    if (*s == '.') {
+        const char *point = s++;
+        while (data_number_digit(*s))
+            digits = digits * 10 + (uint64_t)(*s++ - '0');
+        count += s - point - 1;
+        places = s - point > 64 ? 64 : (int)(s - point - 1);
+    }
+    if (count == 0)
+        return NULL;
+    if (count > 19 || digits > (uint64_t)1 << 53 || places > 22 || (*s | 0x20) == 'e') {
+        const char *end = data_number_end(s);
+        return base_parse_f64(start, (size_t)(end - start), out) ? end : NULL;
+    }
+    double value = (double)digits;
+    if (places > 0)
+        value /= data_number_powers[places];
+    *out = negative ? -value : value;
+    return s;
+}
 
 #endif

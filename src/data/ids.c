@@ -4,7 +4,6 @@
 
 #include "base/assert.h"
 #include "data/format.h"
-#include "data/number.h"
 #include <stdbool.h>
 #include <string.h>
 

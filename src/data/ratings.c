@@ -4,9 +4,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
-#include "data/blocks.h"
 #include "data/format.h"
-#include "data/number.h"
 #include "env/table.h"
 #include <float.h>
 #include <math.h>
@@ -22,7 +20,7 @@ struct field {
 
 struct reading {
     const struct data_ratings_opts *opts;
-    struct data_blocks blocks;
+    struct env_lines blocks;
     struct data_ratings *ratings;
     enum data_separator separator;
     uint32_t columns; /* 2 or 3, 0: no line of data yet */
@@ -39,10 +37,10 @@ static shoal_status bad(const struct reading *rd, uint32_t column, const char *e
     char shown[ENV_SHOWN_MAX];
 
     if (field == NULL || field->size == 0)
-        return data_blocks_bad(&rd->blocks, rd->blocks.line + 1, column, err,
-                               "expected %s, found nothing", expected);
-    return data_blocks_bad(&rd->blocks, rd->blocks.line + 1, column, err, "expected %s, found '%s'",
-                           expected, env_lines_show(field->text, field->size, shown));
+        return env_blocks_bad(&rd->blocks, rd->blocks.line + 1, column, err,
+                              "expected %s, found nothing", expected);
+    return env_blocks_bad(&rd->blocks, rd->blocks.line + 1, column, err, "expected %s, found '%s'",
+                          expected, env_lines_show(field->text, field->size, shown));
 }
 
 /* ---- fields ---- */
@@ -295,8 +293,8 @@ static shoal_status check_columns(struct reading *rd, uint32_t count, shoal_err 
     if (count < rd->columns)
         return bad(rd, VALUE + 1, "a value, as in the first line", NULL, err);
     if (count > rd->columns)
-        return data_blocks_bad(&rd->blocks, rd->blocks.line + 1, VALUE + 1, err,
-                               "expected 2 columns, as in the first line");
+        return env_blocks_bad(&rd->blocks, rd->blocks.line + 1, VALUE + 1, err,
+                              "expected 2 columns, as in the first line");
     return SHOAL_OK;
 }
 
@@ -571,7 +569,7 @@ static shoal_status read_all(struct reading *rd, shoal_err *err)
     while (st == SHOAL_OK) {
         const char *text = NULL;
         size_t size = 0;
-        st = data_blocks_next(&rd->blocks, &text, &size, err);
+        st = env_blocks_next(&rd->blocks, &text, &size, err);
         if (st == SHOAL_OK)
             st = read_block(rd, text, size, err);
     }
@@ -624,10 +622,10 @@ shoal_status data_ratings_load(shoal_env *env, const char *path,
     rd->last_index = DATA_ID_NONE;
     rd->last_number = NO_NUMBER;
     shoal_status st =
-        data_blocks_open(env, "ratings", path, BLOCK, opts->bytes_done, &rd->blocks, err);
+        env_blocks_open(env, "ratings", path, BLOCK, opts->bytes_done, &rd->blocks, err);
     if (st == SHOAL_OK) {
         st = read_all(rd, err);
-        data_blocks_close(&rd->blocks);
+        env_lines_close(&rd->blocks);
     }
     base_free(alloc, rd);
     if (st == SHOAL_OK) {
@@ -647,63 +645,4 @@ void data_ratings_fini(struct data_ratings *ratings)
     data_ids_fini(&ratings->user_ids);
     data_ids_fini(&ratings->item_ids);
     *ratings = (struct data_ratings){0};
-}
-
-/* ---- as text ---- */
-
-/* Quoted where the reader would take it for something else: commas, quotes, blanks at the ends. */
-static void put_name(struct data_out *out, const struct data_ids *ids, uint32_t index)
-{
-    char buf[DATA_ID_BUF];
-    size_t size = 0;
-    const char *name = data_ids_name(ids, index, buf, &size);
-    bool quoted = memchr(name, ',', size) != NULL || memchr(name, '"', size) != NULL ||
-                  name[0] == ' ' || name[size - 1] == ' ';
-
-    if (!quoted) {
-        data_out_put(out, name, size);
-        return;
-    }
-    data_out_put(out, "\"", 1);
-    for (size_t i = 0; i < size; i++)
-        data_out_put(out, name[i] == '"' ? "\"\"" : name + i, name[i] == '"' ? 2 : 1);
-    data_out_put(out, "\"", 1);
-}
-
-static void put_rating(struct data_out *out, const struct data_ratings *ratings,
-                       const struct num_rating *r)
-{
-    put_name(out, &ratings->user_ids, r->user);
-    data_out_put(out, ",", 1);
-    put_name(out, &ratings->item_ids, r->item);
-    char *to = data_out_room(out, DATA_FORMAT_MAX + 2);
-    if (ratings->valued) {
-        *to++ = ',';
-        to = data_format_f32(to, r->value);
-    }
-    *to++ = '\n';
-    out->used = (size_t)(to - out->buf);
-}
-
-shoal_status data_ratings_save(shoal_env *env, const char *path, const struct data_ratings *ratings,
-                               shoal_err *err)
-{
-    static const char valued[] = "user,item,rating\n", unvalued[] = "user,item\n";
-    struct data_out *out = base_malloc(env_alloc(env), sizeof *out);
-
-    if (out == NULL)
-        return base_err_nomem(err, "writing ratings");
-    out->err = err;
-    out->used = 0;
-    out->status = SHOAL_OK;
-    shoal_status st = env_create(env, path, &out->file, err);
-    if (st == SHOAL_OK) {
-        data_out_put(out, ratings->valued ? valued : unvalued,
-                     (ratings->valued ? sizeof valued : sizeof unvalued) - 1);
-        for (uint64_t i = 0; i < ratings->count && out->status == SHOAL_OK; i++)
-            put_rating(out, ratings, &ratings->rating[i]);
-        st = data_out_finish(out);
-    }
-    base_free(env_alloc(env), out);
-    return st;
 }

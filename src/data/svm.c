@@ -8,8 +8,6 @@
 
 #include "base/assert.h"
 #include "base/err.h"
-#include "data/blocks.h"
-#include "data/format.h"
 #include "data/own.h"
 #include "data/svm_parse.h"
 #include "env/table.h"
@@ -21,7 +19,7 @@ struct data_svm_reader {
     shoal_env *env;
     const struct base_alloc *alloc;
     struct data_svm_opts opts;
-    struct data_blocks blocks;
+    struct env_lines blocks;
     struct data_svm_part *part; /* (part_count) */
     size_t *part_size;          /* bytes of text that its arrays are for */
     size_t part_count, part_used;
@@ -34,13 +32,6 @@ struct data_svm_reader {
 void data_svm_init(struct data_svm *svm, const struct base_alloc *alloc)
 {
     *svm = (struct data_svm){.alloc = alloc};
-}
-
-void data_svm_clear(struct data_svm *svm)
-{
-    svm->x.rows = svm->entries = 0;
-    svm->x.columns = 0;
-    svm->sorted = svm->left_out = svm->qids = 0;
 }
 
 void data_svm_fini(struct data_svm *svm)
@@ -150,8 +141,8 @@ shoal_status data_svm_open(shoal_env *env, const char *path, const struct data_s
     if (reader->part == NULL || reader->part_size == NULL)
         st = base_err_nomem(err, "reading data");
     else
-        st = data_blocks_open(env, "data", path, pieces * PIECE, opts->bytes_done, &reader->blocks,
-                              err);
+        st = env_blocks_open(env, "data", path, pieces * PIECE, opts->bytes_done, &reader->blocks,
+                             err);
     if (st != SHOAL_OK) {
         data_svm_close(reader);
         return st;
@@ -174,7 +165,7 @@ void data_svm_close(struct data_svm_reader *reader)
     if (reader == NULL)
         return;
     if (reader->blocks.alloc != NULL)
-        data_blocks_close(&reader->blocks);
+        env_lines_close(&reader->blocks);
     for (size_t i = 0; reader->part != NULL && i < reader->part_count; i++)
         free_arrays(reader->alloc, &reader->part[i]);
     base_free(reader->alloc, reader->part);
@@ -232,7 +223,7 @@ static void parse_one(void *ctx, size_t index)
     data_svm_parse(&reader->part[index]);
 }
 
-static shoal_status report(const struct data_blocks *blocks, const struct data_svm_part *part,
+static shoal_status report(const struct env_lines *blocks, const struct data_svm_part *part,
                            shoal_err *err)
 {
     const char *const expected[] = {
@@ -250,9 +241,8 @@ static shoal_status report(const struct data_blocks *blocks, const struct data_s
     const char *at = part->bad_at;
     size_t size = strcspn(at, " \t\r\n"); /* a block ends with a newline */
 
-    data_blocks_bad(blocks, blocks->line + part->lines + 1, (uint64_t)(at - part->bad_line) + 1,
-                    err, "expected %s, found '%s'", expected[part->bad],
-                    env_lines_show(at, size, shown));
+    env_blocks_bad(blocks, blocks->line + part->lines + 1, (uint64_t)(at - part->bad_line) + 1, err,
+                   "expected %s, found '%s'", expected[part->bad], env_lines_show(at, size, shown));
     if (part->bad == DATA_SVM_INDEX_ZERO)
         base_err_hint(err, "if columns count from 0 in this file: --set index=zero");
     if (part->bad == DATA_SVM_LABELS)
@@ -277,7 +267,7 @@ shoal_status data_svm_next(struct data_svm_reader *reader, struct data_svm *svm,
     size_t size = 0, rows = 0, entries = 0;
     bool ones = true;
 
-    shoal_status st = data_blocks_next(&reader->blocks, &text, &size, err);
+    shoal_status st = env_blocks_next(&reader->blocks, &text, &size, err);
     if (st != SHOAL_OK)
         return st;
     if (!cut(reader, text, size))
@@ -366,46 +356,6 @@ shoal_status data_svm_load(shoal_env *env, const char *path, const struct data_s
     }
     data_svm_close(reader);
     data_svm_fini(&svm);
-    return st;
-}
-
-/* ---- as text ---- */
-
-static void put_row(struct data_out *out, const struct num_csr *x, uint64_t row, double label,
-                    uint32_t base)
-{
-    char *to = data_out_room(out, DATA_FORMAT_MAX);
-
-    out->used = (size_t)(data_format_f64(to, label) - out->buf);
-    for (uint64_t i = x->start[row]; i < x->start[row + 1]; i++) {
-        to = data_out_room(out, (size_t)2 * DATA_FORMAT_MAX);
-        *to++ = ' ';
-        to = data_format_u64(to, (uint64_t)x->index[i] + base);
-        *to++ = ':';
-        to = data_format_f32(to, x->value != NULL ? x->value[i] : 1.0f);
-        out->used = (size_t)(to - out->buf);
-    }
-    data_out_put(out, "\n", 1);
-}
-
-shoal_status data_svm_save(shoal_env *env, const char *path, const struct num_csr *x,
-                           const double *label, enum data_svm_base base, shoal_err *err)
-{
-    if (base == DATA_SVM_FROM_EITHER)
-        return base_err(err, SHOAL_E_INVAL, "indices must count from 0 or from 1 to be written");
-    struct data_out *out = base_malloc(env_alloc(env), sizeof *out);
-    if (out == NULL)
-        return base_err_nomem(err, "writing data");
-    out->err = err;
-    out->used = 0;
-    out->status = SHOAL_OK;
-    shoal_status st = env_create(env, path, &out->file, err);
-    if (st == SHOAL_OK) {
-        for (uint64_t i = 0; i < x->rows && out->status == SHOAL_OK; i++)
-            put_row(out, x, i, label[i], base == DATA_SVM_FROM_ONE);
-        st = data_out_finish(out);
-    }
-    base_free(env_alloc(env), out);
     return st;
 }
 

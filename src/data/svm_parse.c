@@ -6,7 +6,7 @@
  * 2020. Tests: tests/unit/data/test_svm.c, which compares with a slow parser. */
 #include "data/svm_parse.h"
 
-#include "data/number.h"
+#include "data/format.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>

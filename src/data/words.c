@@ -3,7 +3,7 @@
 #include "data/words.h"
 
 #include "base/err.h"
-#include "data/blocks.h"
+#include "env/table.h"
 #include <stdbool.h>
 #include <string.h>
 
@@ -52,19 +52,6 @@ size_t data_words_decode(const char *s, const char *end, uint32_t *out_point)
         return 0;
     *out_point = point;
     return size;
-}
-
-const char *data_words_not_utf8(const char *text, const char *end)
-{
-    uint32_t point = 0;
-
-    while (text < end) {
-        size_t size = data_words_decode(text, end, &point);
-        if (size == 0)
-            return text;
-        text += size;
-    }
-    return NULL;
 }
 
 const char *data_words_not_name(const char *text, const char *end)
@@ -335,28 +322,28 @@ static shoal_status add_all(const char *s, const char *end, struct data_ids *ids
     }
 }
 
-static shoal_status add_line(struct data_blocks *blocks, const char *line, const char *end,
+static shoal_status add_line(struct env_lines *blocks, const char *line, const char *end,
                              struct data_ids *ids, shoal_err *err)
 {
     const char *bad = NULL;
     shoal_status st = add_all(line, end, ids, &bad);
 
     if (st == SHOAL_E_FORMAT)
-        return data_blocks_bad(blocks, blocks->line + 1, (uint64_t)(bad - line) + 1, err,
-                               "expected UTF-8, found the byte 0x%02x", (unsigned char)*bad);
+        return env_blocks_bad(blocks, blocks->line + 1, (uint64_t)(bad - line) + 1, err,
+                              "expected UTF-8, found the byte 0x%02x", (unsigned char)*bad);
     return st == SHOAL_OK ? st : base_err_nomem(err, "reading stop words");
 }
 
 static shoal_status add_file(shoal_env *env, const char *path, struct data_ids *ids, shoal_err *err)
 {
-    struct data_blocks blocks;
+    struct env_lines blocks;
     const char *text = NULL;
     size_t size = 0;
 
-    shoal_status st = data_blocks_open(env, "stop words", path, STOP_BLOCK, NULL, &blocks, err);
+    shoal_status st = env_blocks_open(env, "stop words", path, STOP_BLOCK, NULL, &blocks, err);
     if (st != SHOAL_OK)
         return st;
-    while ((st = data_blocks_next(&blocks, &text, &size, err)) == SHOAL_OK) {
+    while ((st = env_blocks_next(&blocks, &text, &size, err)) == SHOAL_OK) {
         for (const char *end = text + size; st == SHOAL_OK && text < end; blocks.line++) {
             const char *stop = memchr(text, '\n', (size_t)(end - text));
             st = add_line(&blocks, text, stop, ids, err);
@@ -365,7 +352,7 @@ static shoal_status add_file(shoal_env *env, const char *path, struct data_ids *
         if (st != SHOAL_OK)
             break;
     }
-    data_blocks_close(&blocks);
+    env_lines_close(&blocks);
     return st == SHOAL_END ? SHOAL_OK : st;
 }
 

@@ -6,7 +6,6 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "env/loop_real.h"
-#include "env/memory_real.h"
 #include "env/spill.h"
 #include <dirent.h>
 #include <errno.h>

@@ -48,4 +48,7 @@ shoal_status env_real_out_append(struct env_out *base, const void *bytes, size_t
 shoal_status env_real_out_commit(struct env_out *base, shoal_err *err);
 void env_real_out_discard(struct env_out *base);
 
+/* --- memory_real.c --- */
+uint64_t memory_real_left(shoal_env *env, bool own);
+
 #endif

@@ -2,7 +2,7 @@
  * left, swap included, what its control groups leave it (both versions, all levels) and the limits
  * on its own data and address space. Files kept in memory count as free: the system drops them.
  * Tests: tests/unit/env/test_spill.c. */
-#include "env/memory_real.h"
+#include "env/env_real.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,9 +1,13 @@
-/* table.h - text files line by line, and the tables in them: the one reader of CSV and TSV.
+/* table.h - text files line by line or in blocks of lines, and the tables in them: the one reader of CSV and TSV.
  *
  * Lines: one buffer holds the longest line and a block, so input of any size is read in bounded
  * memory. A line ends with LF or CRLF; the last may end without. A byte order mark is skipped and a
  * file compressed with gzip is unpacked (env_open_text). An over-long line, a NUL byte and what is
  * compressed otherwise are errors with the line number.
+ *
+ * Blocks are for parsers that run over much text: some of whole lines at a time, each ended by a newline (one is added
+ * to a last line without), so that a parser may run from token to token and needs to look for the newline alone. A
+ * line longer than a block makes the buffer grow, up to ENV_BLOCK_LINE_MAX.
  *
  * Tables: rows of cells with commas between them, which may stand in quotes ("say ""hi"""), or with
  * tabs; a header says which column is which, in any order, whatever the capitals, blanks and quotes
@@ -26,6 +30,7 @@
 #define ENV_TABLE_H
 
 #include "env/env.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,11 +52,13 @@ struct env_lines {
     char *buf;
     size_t cap;
     size_t start, end; /* unread bytes */
-    bool eof;
+    bool eof, begun;
+    size_t block; /* bytes to read before a block is handed out; 0: read by lines, with a hash */
+    atomic_uint_fast64_t *bytes_done; /* grows with what is read, in blocks; NULL: not wanted */
     const char *packed; /* what it is when it is not plain text, NULL when it may be */
     const char *unpack; /* the command that makes text of it */
-    uint64_t line;      /* number of the current line, from 1 */
-    uint64_t hash;      /* FNV-1a of all text read so far */
+    uint64_t line; /* number of the current line, from 1; lines in the blocks before this one */
+    uint64_t hash; /* FNV-1a of all text read so far */
 };
 
 /* `what` and `path` are borrowed until closing. On failure *lines is closed. */
@@ -77,6 +84,20 @@ SHOAL_MUST_USE shoal_status env_lines_block(struct env_lines *lines, const char 
  * Returns SHOAL_E_FORMAT. */
 shoal_status env_lines_bad(const struct env_lines *lines, uint32_t column, shoal_err *err,
                            const char *format, ...) SHOAL_PRINTF(4, 5);
+
+#define ENV_BLOCK_LINE_MAX ((size_t)1 << 30) /* bytes: some 50 million entries in one row */
+
+/* The same file in blocks. On failure *lines is closed. */
+SHOAL_MUST_USE shoal_status env_blocks_open(shoal_env *env, const char *what, const char *path,
+                                            size_t block, atomic_uint_fast64_t *bytes_done,
+                                            struct env_lines *lines, shoal_err *err);
+/* The next lines, valid until the next call; never empty. SHOAL_END after the last. The caller adds
+ * to `line` what it has consumed. */
+SHOAL_MUST_USE shoal_status env_blocks_next(struct env_lines *lines, const char **out_text,
+                                            size_t *out_size, shoal_err *err);
+/* As env_lines_bad, of a line that is counted from 1 in the file. */
+shoal_status env_blocks_bad(const struct env_lines *lines, uint64_t line, uint64_t column,
+                            shoal_err *err, const char *format, ...) SHOAL_PRINTF(5, 6);
 
 /* A text as messages show it: cut at 40 bytes, control characters as '?'. */
 const char *env_lines_show(const char *text, size_t length, char buf[ENV_SHOWN_MAX]);

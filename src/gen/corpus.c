@@ -460,16 +460,7 @@ static const shoal_opt rows[] = {
 };
 #undef AT
 
-const shoal_opt *shoal_gen_corpus_opt_rows(size_t *out_count)
-{
-    *out_count = BASE_COUNT(rows);
-    return rows;
-}
-
-void shoal_gen_corpus_opts_init(shoal_gen_corpus_opts *opts)
-{
-    gen_init(rows, BASE_COUNT(rows), opts, sizeof *opts);
-}
+BASE_OPT_PUBLIC(gen_corpus, rows)
 
 static shoal_status make(struct gen_call *call, const struct gen_corpus *gen, shoal_watch *watch,
                          shoal_err *err)

@@ -18,6 +18,7 @@
 #define GEN_GEN_H
 
 #include "base/buf.h"
+#include "base/opt.h"
 #include "env/env.h"
 #include "page/make.h"
 #include "shoal/gen.h"
@@ -60,8 +61,6 @@ struct gen_call {
     struct gen_record made;
 };
 
-/* The defaults of the rows, and struct_size. */
-void gen_init(const shoal_opt *rows, size_t count, void *opts, size_t size);
 /* Options of the caller over the defaults; what an older caller does not know of keeps them. SHOAL_E_INVAL where
  * there is no place for a result. */
 SHOAL_MUST_USE shoal_status gen_take(const shoal_opt *rows, size_t count, void *own, size_t size,

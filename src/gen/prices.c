@@ -230,16 +230,7 @@ static const shoal_opt rows[] = {
 };
 #undef AT
 
-const shoal_opt *shoal_gen_prices_opt_rows(size_t *out_count)
-{
-    *out_count = BASE_COUNT(rows);
-    return rows;
-}
-
-void shoal_gen_prices_opts_init(shoal_gen_prices_opts *opts)
-{
-    gen_init(rows, BASE_COUNT(rows), opts, sizeof *opts);
-}
+BASE_OPT_PUBLIC(gen_prices, rows)
 
 static shoal_status check(struct history *h, shoal_err *err)
 {

@@ -357,16 +357,7 @@ static const shoal_opt rows[] = {
 };
 #undef AT
 
-const shoal_opt *shoal_gen_ratings_opt_rows(size_t *out_count)
-{
-    *out_count = BASE_COUNT(rows);
-    return rows;
-}
-
-void shoal_gen_ratings_opts_init(shoal_gen_ratings_opts *opts)
-{
-    gen_init(rows, BASE_COUNT(rows), opts, sizeof *opts);
-}
+BASE_OPT_PUBLIC(gen_ratings, rows)
 
 static shoal_status make(struct gen_call *call, const struct gen_ratings *gen, shoal_watch *watch,
                          shoal_err *err)

@@ -18,19 +18,14 @@ enum { SLOTS_PER_THREAD = 4, SLOTS_MAX = 256, TRUTH_MAX = 1 << 20, SENTENCE_MAX 
 
 /* ---- options ---- */
 
-void gen_init(const shoal_opt *rows, size_t count, void *opts, size_t size)
-{
-    memset(opts, 0, size);
-    memcpy(opts, &size, sizeof size); /* struct_size, the first member */
-    base_opt_defaults(rows, count, opts);
-}
-
 shoal_status gen_take(const shoal_opt *rows, size_t count, void *own, size_t size,
                       const void *given, const shoal_result **out_result, shoal_err *err)
 {
     size_t given_size = 0;
 
-    gen_init(rows, count, own, size);
+    memset(own, 0, size);
+    memcpy(own, &size, sizeof size); /* struct_size, the first member */
+    base_opt_defaults(rows, count, own);
     if (given != NULL)
         memcpy(&given_size, given, sizeof given_size);
     if (given_size >= sizeof given_size)

@@ -18,7 +18,6 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "data/format.h"
-#include "data/number.h"
 #include "data/svm.h"
 #include "gen/draw.h"
 #include <math.h>
@@ -471,16 +470,7 @@ static const shoal_opt rows[] = {
 };
 #undef AT
 
-const shoal_opt *shoal_gen_sparse_opt_rows(size_t *out_count)
-{
-    *out_count = BASE_COUNT(rows);
-    return rows;
-}
-
-void shoal_gen_sparse_opts_init(shoal_gen_sparse_opts *opts)
-{
-    gen_init(rows, BASE_COUNT(rows), opts, sizeof *opts);
-}
+BASE_OPT_PUBLIC(gen_sparse, rows)
 
 static shoal_status make(struct gen_call *call, const struct gen_sparse *gen, shoal_watch *watch,
                          shoal_err *err)

@@ -624,16 +624,7 @@ static const shoal_opt rows[] = {
 };
 #undef AT
 
-const shoal_opt *shoal_gen_trace_opt_rows(size_t *out_count)
-{
-    *out_count = BASE_COUNT(rows);
-    return rows;
-}
-
-void shoal_gen_trace_opts_init(shoal_gen_trace_opts *opts)
-{
-    gen_init(rows, BASE_COUNT(rows), opts, sizeof *opts);
-}
+BASE_OPT_PUBLIC(gen_trace, rows)
 
 /* The rates of a V100, by which steps are counted. */
 static shoal_status load_v100(shoal_env *env, const char *path, struct sim_throughput **out,

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "data/corpus.h"
+#include "data_save.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ static void check_loads(shoal_env *env, const struct data_corpus_opts *wanted)
     if (st == SHOAL_OK) {
         check_proper(&one);
         check_same(&one, &pieces);
-        shoal_assert(data_corpus_save(env, "s", &one.x, &one.names, NULL) == SHOAL_OK);
+        shoal_assert(save_corpus(env, "s", &one.x, &one.names) == SHOAL_OK);
         shoal_assert(data_corpus_load(env, "s", NULL, &back, NULL) == SHOAL_OK);
         check_same(&one, &back);
     } else {

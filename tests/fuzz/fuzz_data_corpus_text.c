@@ -16,7 +16,12 @@ static void check_words(const char *text, const char *end)
         }
         shoal_assert(next > text && next <= end && word.size <= DATA_WORD_SIZE_MAX);
         shoal_assert(word.letters > 0 && word.letters <= word.size);
-        shoal_assert(data_words_not_utf8(word.text, word.text + word.size) == NULL);
+        for (size_t at = 0; at < word.size;) {
+            uint32_t point;
+            size_t bytes = data_words_decode(word.text + at, word.text + word.size, &point);
+            shoal_assert(bytes > 0);
+            at += bytes;
+        }
         data_words_next(word.text, word.text + word.size, &again);
         shoal_assert(again.size == word.size && memcmp(again.text, word.text, word.size) == 0);
         text = next;

@@ -2,6 +2,7 @@
  * survive saving. */
 #include "base/assert.h"
 #include "data/ratings.h"
+#include "data_save.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static void check_saved(shoal_env *env, const struct data_ratings *r)
 {
     struct data_ratings back = {0};
 
-    shoal_assert(data_ratings_save(env, "s", r, NULL) == SHOAL_OK);
+    shoal_assert(save_ratings(env, "s", r) == SHOAL_OK);
     shoal_assert(data_ratings_load(env, "s", NULL, &back, NULL) == SHOAL_OK);
     shoal_assert(back.count == r->count && back.valued == r->valued);
     shoal_assert(memcmp(back.rating, r->rating, (size_t)r->count * sizeof *r->rating) == 0);

@@ -1,7 +1,7 @@
 /* Tests of src/cli/report.c. */
 #include "torture.h"
 
-#include "cli/repeat.h"
+#include "cli/report.h"
 #include <stddef.h>
 #include <string.h>
 

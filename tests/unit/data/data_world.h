@@ -2,6 +2,7 @@
 #ifndef TESTS_DATA_WORLD_H
 #define TESTS_DATA_WORLD_H
 
+#include "data_save.h"
 #include "env_world.h"
 
 #include "data/ratings.h"

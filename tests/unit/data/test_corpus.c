@@ -381,12 +381,12 @@ static void threads_do_not_matter_and_what_is_saved_loads_equal(void **state)
             env, "a",
             &(struct data_corpus_opts){.threads = 2 + (uint32_t)base_rand_below(&rand, 8)}, &many);
         assert_same_corpus(&one, &many);
-        assert_int_equal(data_corpus_save_uci(env, "b", NULL, &one.x, NULL, NULL), SHOAL_OK);
+        assert_int_equal(save_uci(env, "b", NULL, &one.x, NULL), SHOAL_OK);
         corpus_load_in(env, "b", NULL, &back);
         assert_same_corpus(&one, &back);
         assert_int_equal(back.sorted + back.repeated, 0);
         data_corpus_fini(&back);
-        assert_int_equal(data_corpus_save(env, "c", &one.x, &one.names, NULL), SHOAL_OK);
+        assert_int_equal(save_corpus(env, "c", &one.x, &one.names), SHOAL_OK);
         corpus_load_in(env, "c", NULL, &back);
         assert_same_corpus(&one, &back);
         data_corpus_fini(&one);
@@ -453,7 +453,7 @@ static void ranges_of_documents_are_those_documents(void **state)
     char *text = draw_uci(&rand, 50, 9, true);
     world_put(env, "a", text);
     corpus_load_in(env, "a", NULL, &whole);
-    assert_int_equal(data_corpus_save(env, "b", &whole.x, NULL, NULL), SHOAL_OK);
+    assert_int_equal(save_corpus(env, "b", &whole.x, NULL), SHOAL_OK);
     for (int round = 0; round < property_count(40); round++) {
         uint64_t from = base_rand_below(&rand, 49),
                  to = from + 1 + base_rand_below(&rand, 50 - from);
@@ -524,7 +524,7 @@ static shoal_status load_and_save(const struct base_alloc *alloc, void *ctx)
     if (st == SHOAL_OK && c.x.documents != 3)
         st = SHOAL_E_INTERNAL;
     if (st == SHOAL_OK)
-        st = data_corpus_save_uci(env, "b", "w", &c.x, &c.names, NULL);
+        st = save_uci(env, "b", "w", &c.x, &c.names);
     data_corpus_fini(&c);
     env->alloc = before;
     return st;

@@ -264,7 +264,7 @@ static void what_was_saved_is_loaded_equal(void **state)
         struct data_ratings a, b;
         char *text = draw_text(&r, 1 + (int)base_rand_below(&r, 300));
         load_text(text, &(struct data_ratings_opts){.header = DATA_HEADER_NO}, &a);
-        assert_int_equal(data_ratings_save(env, "s", &a, NULL), SHOAL_OK);
+        assert_int_equal(save_ratings(env, "s", &a), SHOAL_OK);
         assert_int_equal(data_ratings_load(env, "s", NULL, &b, NULL), SHOAL_OK);
         assert_true(b.header && b.replaced == 0);
         assert_same_ratings(&a, &b);
@@ -342,7 +342,7 @@ static shoal_status load_and_save(const struct base_alloc *alloc, void *ctx)
     if (st == SHOAL_OK && r.count != 4)
         st = SHOAL_E_INTERNAL;
     if (st == SHOAL_OK)
-        st = data_ratings_save(env, "s", &r, NULL);
+        st = save_ratings(env, "s", &r);
     data_ratings_fini(&r);
     env->alloc = before;
     return st;
