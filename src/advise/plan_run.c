@@ -12,6 +12,7 @@
 #include "app/app.h"
 #include "base/assert.h"
 #include "base/err.h"
+#include "page/field.h"
 #include "page/show.h"
 #include "train/options.h"
 #include <math.h>
@@ -240,39 +241,30 @@ struct run {
     double usd, machine_s, then; /* for people */
 };
 
-#define AT(member) offsetof(struct run, member)
+#define ROW struct run
 static const shoal_field run_fields[] = {
-    {AT(algorithm), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "algorithm", "ALGORITHM",
-     .help = "its name", .flags = SHOAL_FIELD_CUT},
-    {AT(r.machines), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 1, "machines", "MACHINES",
-     .help = "how many"},
-    {AT(r.fraction), SHOAL_FIELD_F64, SHOAL_UNIT_PERCENT, 0, 1, "data", "DATA",
-     .help = "the part of the data"},
-    {AT(r.iterations), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 1, "iterations", "ITERATIONS",
-     .help = "how many"},
-    {AT(r.seconds), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "seconds", "TIME",
-     .help = "that it is expected to take"},
-    {AT(r.cost), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "cost", NULL, .help = "in cost_unit"},
-    {AT(usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 1, NULL, "COST", .help = "of all its machines",
-     .flags = SHOAL_FIELD_SPARSE},
-    {AT(machine_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, NULL, "MACHINE TIME",
-     .help = "of all its machines together", .flags = SHOAL_FIELD_SPARSE},
-    {AT(r.sure), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 0, "sure", NULL,
-     .help = "to within what share the time of an iteration is known once it is made"},
-    {AT(then), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, NULL, "THEN SURE TO",
-     .help = "to within what share the time of an iteration is known once it is made"},
-    {AT(command), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "command", NULL,
-     .help = "the line for a shell that makes it"},
+    FIELD(algorithm, "algorithm", "ALGORITHM", NONE, 0, 1, "its name", CUT),
+    FIELD(r.machines, "machines", "MACHINES", COUNT, 0, 1, "how many"),
+    FIELD(r.fraction, "data", "DATA", PERCENT, 0, 1, "the part of the data"),
+    FIELD(r.iterations, "iterations", "ITERATIONS", COUNT, 0, 1, "how many"),
+    FIELD(r.seconds, "seconds", "TIME", SECONDS, 0, 1, "that it is expected to take"),
+    NAMED(r.cost, "cost", NONE, 0, "in cost_unit"),
+    FIELD(usd, NULL, "COST", USD, 0, 1, "of all its machines", SPARSE),
+    FIELD(machine_s, NULL, "MACHINE TIME", SECONDS, 0, 1, "of all its machines together", SPARSE),
+    NAMED(r.sure, "sure", SHARE, 0,
+          "to within what share the time of an iteration is known once it is made"),
+    FIELD(then, NULL, "THEN SURE TO", SHARE, 0, 1,
+          "to within what share the time of an iteration is known once it is made"),
+    DATA(command, NONE, 0, "the line for a shell that makes it"),
 };
-static const shoal_schema run_schema = {"run", "Runs to make", "A run to make", run_fields,
-                                        BASE_COUNT(run_fields)};
+static const shoal_schema run_schema = SCHEMA("run", "Runs to make", "A run to make", run_fields);
 static const shoal_field line_fields[] = {
-    {AT(command), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "COMMAND",
-     .help = "for a shell; what they print goes into a file of runs"},
+    FIELD(command, NULL, "COMMAND", NONE, 0, 1,
+          "for a shell; what they print goes into a file of runs"),
 };
-#undef AT
-static const shoal_schema line_schema = {"line", "Lines that make them", "A line for a shell",
-                                         line_fields, BASE_COUNT(line_fields)};
+#undef ROW
+static const shoal_schema line_schema =
+    SCHEMA("line", "Lines that make them", "A line for a shell", line_fields);
 
 struct row {
     double budget, cost, before, after, gap;
@@ -280,28 +272,23 @@ struct row {
     shoal_records runs, lines;
 };
 
-#define AT(member) offsetof(struct row, member)
+#define ROW struct row
 static const shoal_field fields[] = {
-    {AT(budget), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "budget", NULL, .help = "in cost_unit"},
-    {AT(cost), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "cost", NULL,
-     .help = "of all runs, in cost_unit"},
-    {AT(cost_unit), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "cost_unit", NULL,
-     .help = "usd or machine-seconds"},
-    {AT(before), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, -1, 0, "sure_before", NULL,
-     .help = "to within what share the time of an iteration is known now"},
-    {AT(after), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, -1, 0, "sure_after", NULL,
-     .help = "and once all runs are made"},
-    {AT(gap), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, -1, 0, "gap", NULL,
-     .help = "proven: how much the best choice of runs within the budget could be better, of the "
-             "sum of variances"},
-    {AT(runs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "runs", NULL,
-     .help = "what gains most for its cost first", .of = &run_schema},
-    {AT(lines), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, NULL,
-     .help = "lines for a shell, where they are known", .of = &line_schema},
+    DATA(budget, NONE, 0, "in cost_unit"),
+    DATA(cost, NONE, 0, "of all runs, in cost_unit"),
+    DATA(cost_unit, NONE, 0, "usd or machine-seconds"),
+    NAMED(before, "sure_before", SHARE, -1,
+          "to within what share the time of an iteration is known now"),
+    NAMED(after, "sure_after", SHARE, -1, "and once all runs are made"),
+    DATA(gap, SHARE, -1,
+         "proven: how much the best choice of runs within the budget could be better, of the sum "
+         "of variances"),
+    LIST(runs, "runs", NULL, 1, run_schema, "what gains most for its cost first"),
+    LIST(lines, NULL, NULL, 1, line_schema, "lines for a shell, where they are known"),
 };
-#undef AT
-static const shoal_schema schema = {"advise --plan", NULL, "Which runs are worth making", fields,
-                                    BASE_COUNT(fields)};
+#undef ROW
+static const shoal_schema schema =
+    SCHEMA("advise --plan", NULL, "Which runs are worth making", fields);
 
 const shoal_schema *shoal_advise_plan_schema(void)
 {

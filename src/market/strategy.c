@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "page/field.h"
 #include "page/make.h"
 #include "shoal/list.h"
 #include <string.h>
@@ -101,39 +102,36 @@ struct listing {
     shoal_records strategies, lines;
 };
 
-#define AT(member) offsetof(struct listed, member)
+#define ROW struct listed
 static const shoal_field listed_fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "name", .help = "its name"},
-    {AT(summary), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "summary", .help = "what it is"},
-    {AT(paper), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "paper", .help = "where it comes from"},
-    {AT(knobs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "knobs", .help = "its knobs",
-     .of = &page_option_schema},
+    DATA(name, NONE, 0, "its name"),
+    DATA(summary, NONE, 0, "what it is"),
+    DATA(paper, NONE, 0, "where it comes from"),
+    LIST(knobs, "knobs", NULL, 0, page_option_schema, "its knobs"),
 };
-#undef AT
-static const shoal_schema listed_schema = {"strategy", NULL, "A strategy of buying.", listed_fields,
-                                           BASE_COUNT(listed_fields)};
+#undef ROW
+static const shoal_schema listed_schema =
+    SCHEMA("strategy", NULL, "A strategy of buying.", listed_fields);
 
-#define AT(member) offsetof(struct line, member)
+#define ROW struct line
 static const shoal_field line_fields[] = {
-    {AT(strategy), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "strategy", "STRATEGY", .flags = 0},
-    {AT(knob), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "knob", "KNOB", .flags = 0},
-    {AT(fallback), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "default", "DEFAULT", .flags = 0},
-    {AT(meaning), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "meaning", "MEANING",
-     .flags = SHOAL_FIELD_WRAP},
+    FIELD(strategy, "strategy", "STRATEGY", NONE, 0, 1, NULL),
+    FIELD(knob, "knob", "KNOB", NONE, 0, 1, NULL),
+    FIELD(fallback, "default", "DEFAULT", NONE, 0, 1, NULL),
+    FIELD(meaning, "meaning", "MEANING", NONE, 0, 1, NULL, WRAPPED),
 };
-#undef AT
-static const shoal_schema line_schema = {"line", NULL, "A strategy, or a knob of the one above.",
-                                         line_fields, BASE_COUNT(line_fields)};
+#undef ROW
+static const shoal_schema line_schema =
+    SCHEMA("line", NULL, "A strategy, or a knob of the one above.", line_fields);
 
-#define AT(member) offsetof(struct listing, member)
+#define ROW struct listing
 static const shoal_field listing_fields[] = {
-    {AT(lines), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, .of = &line_schema, .flags = 0},
-    {AT(strategies), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "strategies",
-     .help = "all strategies", .of = &listed_schema},
+    LIST(lines, NULL, NULL, 1, line_schema, NULL),
+    LIST(strategies, "strategies", NULL, 0, listed_schema, "all strategies"),
 };
-#undef AT
-static const shoal_schema listing_schema = {"strategies", NULL, "The strategies of buying.",
-                                            listing_fields, BASE_COUNT(listing_fields)};
+#undef ROW
+static const shoal_schema listing_schema =
+    SCHEMA("strategies", NULL, "The strategies of buying.", listing_fields);
 
 static size_t put_lines(struct line *lines, const struct market_strategy *strategy)
 {

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/err.h"
+#include "page/field.h"
 #include "page/make.h"
 #include "sched/plan.h"
 #include "shoal/list.h"
@@ -40,34 +41,28 @@ struct record { /* of one policy */
     shoal_records knobs, own, placement; /* all; and for people, apart */
 };
 
-#define AT(member) offsetof(struct record, member)
+#define ROW struct record
 
 static const shoal_field fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "name", "NAME", .help = "its name"},
-    {AT(preempts), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 1, "preempts", "PREEMPTS",
-     .help = "it may stop a running job"},
-    {AT(work_conserving), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 1, "work_conserving", "NO IDLING",
-     .help = "it leaves no GPU idle that a waiting job could use"},
-    {AT(starvation_free), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 1, "starvation_free", "NO STARVING",
-     .help = "it starts every job in the end"},
-    {AT(summary), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "summary", "SUMMARY",
-     .help = "what it is", .flags = SHOAL_FIELD_WRAP},
-    {AT(optimises), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "optimises",
-     .help = "what it makes best"},
-    {AT(paper), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "paper", .help = "where it comes from"},
-    {AT(knobs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "knobs", .help = "its knobs",
-     .of = &page_option_schema},
-    {AT(own), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "knobs (--set KEY=VALUE)",
-     .of = &page_option_schema},
-    {AT(placement), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL,
-     "placement (--set, the same for all policies)", .of = &page_option_schema},
+    FIELD(name, "name", "NAME", NONE, 0, 1, "its name"),
+    FIELD(preempts, "preempts", "PREEMPTS", NONE, 0, 1, "it may stop a running job"),
+    FIELD(work_conserving, "work_conserving", "NO IDLING", NONE, 0, 1,
+          "it leaves no GPU idle that a waiting job could use"),
+    FIELD(starvation_free, "starvation_free", "NO STARVING", NONE, 0, 1,
+          "it starts every job in the end"),
+    FIELD(summary, "summary", "SUMMARY", NONE, 0, 1, "what it is", WRAPPED),
+    DATA(optimises, NONE, 0, "what it makes best"),
+    DATA(paper, NONE, 0, "where it comes from"),
+    LIST(knobs, "knobs", NULL, 0, page_option_schema, "its knobs"),
+    LIST(own, NULL, "knobs (--set KEY=VALUE)", 1, page_option_schema, NULL),
+    LIST(placement, NULL, "placement (--set, the same for all policies)", 1, page_option_schema,
+         NULL),
 };
-#undef AT
+#undef ROW
 enum { LISTED = 5 }; /* of them, in a list of policies */
 
 static const shoal_schema listed_schema = {"policy", NULL, "A scheduling policy.", fields, LISTED};
-static const shoal_schema shown_schema = {"policy", NULL, "A scheduling policy.", fields,
-                                          BASE_COUNT(fields)};
+static const shoal_schema shown_schema = SCHEMA("policy", NULL, "A scheduling policy.", fields);
 static const shoal_field list_fields[] = {
     {0, SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "policies", .help = "all policies",
      .of = &listed_schema},

@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "page/field.h"
 #include "page/make.h"
 #include "sim/info.h"
 #include <math.h>
@@ -37,144 +38,103 @@ struct row {
     shoal_records worst, promises;
 };
 
-#define AT(member) offsetof(struct story, member)
+#define ROW struct story
 static const shoal_field story_fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "name", NULL, .help = "its name"},
-    {AT(received), SHOAL_FIELD_MAP, SHOAL_UNIT_SECONDS, 0, 0, "received_s", NULL,
-     .help = "time in which it held GPUs, by kind", .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(wanted), SHOAL_FIELD_MAP, SHOAL_UNIT_SECONDS, 0, 0, "wanted_s", NULL,
-     .help = "time in which the policy meant it to, by kind", .flags = SHOAL_FIELD_OPTIONAL},
+    DATA(name, NONE, 0, "its name"),
+    DATA_AS(MAP, received, "received_s", SECONDS, 0, "time in which it held GPUs, by kind",
+            OPTIONAL),
+    DATA_AS(MAP, wanted, "wanted_s", SECONDS, 0, "time in which the policy meant it to, by kind",
+            OPTIONAL),
 };
-static const shoal_schema story_schema = {"job", NULL, "the job asked about", story_fields,
-                                          BASE_COUNT(story_fields)};
-#undef AT
+static const shoal_schema story_schema = SCHEMA("job", NULL, "the job asked about", story_fields);
+#undef ROW
 
-#define AT(member) offsetof(struct worst, member)
+#define ROW struct worst
 static const shoal_field worst_fields[] = {
-    {AT(job), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "job", "JOB", .help = "its name"},
-    {AT(gpus), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 1, "gpus", "GPUS", .help = "GPUs it asks for"},
-    {AT(submit_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 3, "submit_s", "SUBMITTED",
-     .help = "when it was submitted, from the round of the first submission on"},
-    {AT(wait_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "wait_s", "WAITED",
-     .help = "time without GPUs"},
-    {AT(jct_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "jct_s", "TOOK",
-     .help = "from submission to the end"},
-    {AT(starts), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 2, "starts", "STARTS",
-     .help = "times it was started"},
-    {AT(rho), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 1, "rho", "RHO",
-     .help = "completion time over that of the job alone on a 1/n share"},
+    FIELD(job, "job", "JOB", NONE, 0, 1, "its name"),
+    FIELD(gpus, "gpus", "GPUS", COUNT, 0, 1, "GPUs it asks for"),
+    FIELD(submit_s, "submit_s", "SUBMITTED", SECONDS, 0, 3,
+          "when it was submitted, from the round of the first submission on"),
+    FIELD(wait_s, "wait_s", "WAITED", SECONDS, 0, 1, "time without GPUs"),
+    FIELD(jct_s, "jct_s", "TOOK", SECONDS, 0, 1, "from submission to the end"),
+    FIELD(starts, "starts", "STARTS", COUNT, 0, 2, "times it was started"),
+    FIELD(rho, "rho", "RHO", NONE, 0, 1,
+          "completion time over that of the job alone on a 1/n share"),
 };
-static const shoal_schema worst_schema = {"worst", "Jobs worst off", "One job", worst_fields,
-                                          BASE_COUNT(worst_fields)};
-#undef AT
+static const shoal_schema worst_schema = SCHEMA("worst", "Jobs worst off", "One job", worst_fields);
+#undef ROW
 
-#define AT(member) offsetof(struct row, member)
-#define M(member)  offsetof(struct row, m.member)
+#define ROW struct row
 static const shoal_field fields[] = {
-    {AT(policy), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "policy", "POLICY",
-     .help = "the policy with its knobs"},
-    {M(jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "jobs", NULL, .help = "jobs of the trace"},
-    {M(avg_jct_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 1, "avg_jct_s", "AVG JCT",
-     .help = "mean completion time of finished jobs, from submission to the end"},
-    {M(p50_jct_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 4, "p50_jct_s", "P50",
-     .help = "half of the jobs were done within this time"},
-    {M(p99_jct_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 1, "p99_jct_s", "P99",
-     .help = "99 of 100 jobs were done within this time"},
-    {M(makespan_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 1, "makespan_s", "MAKESPAN",
-     .help = "from the round of the first submission to the last end"},
-    {M(avg_wait_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 3, "avg_wait_s", "WAIT",
-     .help = "mean time without GPUs"},
-    {M(avg_rho), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, -1, 1, "avg_rho", "RHO",
-     .help = "mean of completion time over that of the job alone on a 1/n share"},
-    {M(worst_rho), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, -1, 1, "worst_rho", "WORST",
-     .help = "the highest rho of any job"},
-    {AT(worst_rho_job), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "worst_rho_job", NULL,
-     .help = "the job that has it"},
-    {M(unfair_share), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, -1, 1, "unfair_share", "UNFAIR",
-     .help = "share of finished jobs with a rho above 1"},
-    {AT(missed), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, -1, 1, NULL, "MISSED",
-     .help = "jobs that did not end by their deadline", .flags = SHOAL_FIELD_SPARSE},
-    {M(utilization), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 1, 2, "utilization", "BUSY",
-     .help = "share of GPU time held by jobs, from the first submission to the last"},
-    {M(cost_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, -1, 1, "cost_usd", "COST",
-     .help = "of GPU time held, or of nodes rented where the policy sizes the cluster"},
-    {M(rounds), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "rounds", NULL, .help = "decisions"},
-    {M(decision_ms_p50), SHOAL_FIELD_F64, SHOAL_UNIT_MS, 0, 5, "decision_ms_p50", "DECIDES",
-     .help = "median time of one decision"},
-    {M(decision_ms_p99), SHOAL_FIELD_F64, SHOAL_UNIT_MS, 0, 0, "decision_ms_p99", NULL,
-     .help = "99 of 100 decisions took at most this"},
-    {M(wall_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "wall_s", NULL,
-     .help = "time the run took"},
-    {M(cpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "cpu_s", NULL,
-     .help = "CPU time the run took"},
-    {M(job_rounds), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "job_rounds", NULL,
-     .help = "live jobs, summed over decisions"},
-    {M(finished), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 1, 0, "finished", NULL,
-     .help = "jobs that finished"},
-    {M(failed), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, -1, 0, "failed", NULL,
-     .help = "jobs that failed for good"},
-    {M(rejected), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, -1, 0, "rejected", NULL,
-     .help = "jobs that can never run on this cluster"},
-    {M(stopped), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "stopped", NULL,
-     .help = "jobs stopped by the halving of their sweep"},
-    {M(restarts), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, -1, 0, "restarts", NULL,
-     .help = "starts after the first"},
-    {M(lost_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "lost_gpu_s", NULL,
-     .help = "GPU time held but wasted, by restarts and failures"},
-    {M(node_failures), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "node_failures", NULL,
-     .help = "nodes that failed"},
-    {M(job_failures), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "job_failures", NULL,
-     .help = "attempts of jobs that failed"},
-    {M(share_error), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, -1, 0, "share_error", NULL,
-     .help = "how far jobs were from the time promised on each kind; 0: not at all"},
-    {M(unproven), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, -1, 0, "unproven", NULL,
-     .help = "decisions that are not proven optimal"},
-    {M(solves), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "solves", NULL,
-     .help = "decisions at which the policy solved for shares"},
-    {M(deadlines), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "deadlines", NULL,
-     .help = "jobs that have one"},
-    {M(missed), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, -1, 0, "missed", NULL,
-     .help = "of those, jobs that did not end in time"},
-    {M(node_h), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, -1, 0, "node_h", NULL,
-     .help = "node-hours that the policy wanted"},
-    {M(moves), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, -1, 0, "moves", NULL,
-     .help = "restarts elsewhere while running"},
-    {M(preempted), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, -1, 0, "preempted", NULL,
-     .help = "times the policy stopped a job"},
-    {M(slow_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "slow_gpu_s", NULL,
-     .help = "GPU time lost to jobs slowed down by where they lie"},
-    {M(spread_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "spread_gpu_s", NULL,
-     .help = "GPU time held on more nodes than needed"},
-    {AT(seed), SHOAL_FIELD_U64, SHOAL_UNIT_NONE, 0, 0, "seed", NULL, .help = "of everything drawn"},
-    {AT(wait), SHOAL_FIELD_MAP, SHOAL_UNIT_SECONDS, -1, 0, "wait_s", NULL,
-     .help = "job-seconds of waiting, by reason"},
-    {AT(job), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "job", NULL, .help = "the job of --job",
-     .flags = SHOAL_FIELD_OPTIONAL, .of = &story_schema},
-    {AT(why), SHOAL_FIELD_JSON, SHOAL_UNIT_NONE, 0, 0, "why", NULL,
-     .help = "why that job waited, in order of time", .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(story), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "story", NULL,
-     .help = "its story in words", .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(worst), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "worst", "Jobs worst off",
-     .help = "the jobs with the highest rho, with pictures", .flags = SHOAL_FIELD_OPTIONAL,
-     .of = &worst_schema},
-    {AT(promises), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "promises",
-     "Time promised and received",
-     .help = "what jobs were promised, where the policy promises shares, with pictures",
-     .flags = SHOAL_FIELD_OPTIONAL, .of = &sim_promise_schema},
+    FIELD(policy, "policy", "POLICY", NONE, 0, 1, "the policy with its knobs"),
+    NAMED(m.jobs, "jobs", COUNT, 0, "jobs of the trace"),
+    FIELD(m.avg_jct_s, "avg_jct_s", "AVG JCT", SECONDS, -1, 1,
+          "mean completion time of finished jobs, from submission to the end"),
+    FIELD(m.p50_jct_s, "p50_jct_s", "P50", SECONDS, -1, 4,
+          "half of the jobs were done within this time"),
+    FIELD(m.p99_jct_s, "p99_jct_s", "P99", SECONDS, -1, 1,
+          "99 of 100 jobs were done within this time"),
+    FIELD(m.makespan_s, "makespan_s", "MAKESPAN", SECONDS, -1, 1,
+          "from the round of the first submission to the last end"),
+    FIELD(m.avg_wait_s, "avg_wait_s", "WAIT", SECONDS, -1, 3, "mean time without GPUs"),
+    FIELD(m.avg_rho, "avg_rho", "RHO", NONE, -1, 1,
+          "mean of completion time over that of the job alone on a 1/n share"),
+    FIELD(m.worst_rho, "worst_rho", "WORST", NONE, -1, 1, "the highest rho of any job"),
+    DATA(worst_rho_job, NONE, 0, "the job that has it"),
+    FIELD(m.unfair_share, "unfair_share", "UNFAIR", SHARE, -1, 1,
+          "share of finished jobs with a rho above 1"),
+    FIELD(missed, NULL, "MISSED", COUNT, -1, 1, "jobs that did not end by their deadline", SPARSE),
+    FIELD(m.utilization, "utilization", "BUSY", SHARE, 1, 2,
+          "share of GPU time held by jobs, from the first submission to the last"),
+    FIELD(m.cost_usd, "cost_usd", "COST", USD, -1, 1,
+          "of GPU time held, or of nodes rented where the policy sizes the cluster"),
+    NAMED(m.rounds, "rounds", COUNT, 0, "decisions"),
+    FIELD(m.decision_ms_p50, "decision_ms_p50", "DECIDES", MS, 0, 5, "median time of one decision"),
+    NAMED(m.decision_ms_p99, "decision_ms_p99", MS, 0, "99 of 100 decisions took at most this"),
+    NAMED(m.wall_s, "wall_s", SECONDS, 0, "time the run took"),
+    NAMED(m.cpu_s, "cpu_s", SECONDS, 0, "CPU time the run took"),
+    NAMED(m.job_rounds, "job_rounds", COUNT, 0, "live jobs, summed over decisions"),
+    NAMED(m.finished, "finished", COUNT, 1, "jobs that finished"),
+    NAMED(m.failed, "failed", COUNT, -1, "jobs that failed for good"),
+    NAMED(m.rejected, "rejected", COUNT, -1, "jobs that can never run on this cluster"),
+    NAMED(m.stopped, "stopped", COUNT, 0, "jobs stopped by the halving of their sweep"),
+    NAMED(m.restarts, "restarts", COUNT, -1, "starts after the first"),
+    NAMED(m.lost_gpu_s, "lost_gpu_s", SECONDS, -1,
+          "GPU time held but wasted, by restarts and failures"),
+    NAMED(m.node_failures, "node_failures", COUNT, 0, "nodes that failed"),
+    NAMED(m.job_failures, "job_failures", COUNT, 0, "attempts of jobs that failed"),
+    NAMED(m.share_error, "share_error", SHARE, -1,
+          "how far jobs were from the time promised on each kind; 0: not at all"),
+    NAMED(m.unproven, "unproven", COUNT, -1, "decisions that are not proven optimal"),
+    NAMED(m.solves, "solves", COUNT, 0, "decisions at which the policy solved for shares"),
+    NAMED(m.deadlines, "deadlines", COUNT, 0, "jobs that have one"),
+    NAMED(m.missed, "missed", COUNT, -1, "of those, jobs that did not end in time"),
+    NAMED(m.node_h, "node_h", NONE, -1, "node-hours that the policy wanted"),
+    NAMED(m.moves, "moves", COUNT, -1, "restarts elsewhere while running"),
+    NAMED(m.preempted, "preempted", COUNT, -1, "times the policy stopped a job"),
+    NAMED(m.slow_gpu_s, "slow_gpu_s", SECONDS, -1,
+          "GPU time lost to jobs slowed down by where they lie"),
+    NAMED(m.spread_gpu_s, "spread_gpu_s", SECONDS, -1, "GPU time held on more nodes than needed"),
+    DATA(seed, NONE, 0, "of everything drawn"),
+    DATA_AS(MAP, wait, "wait_s", SECONDS, -1, "job-seconds of waiting, by reason"),
+    RECORD(job, "job", story_schema, "the job of --job", OPTIONAL),
+    DATA_AS(JSON, why, "why", NONE, 0, "why that job waited, in order of time", OPTIONAL),
+    DATA(story, NONE, 0, "its story in words", OPTIONAL),
+    LIST(worst, "worst", "Jobs worst off", 1, worst_schema,
+         "the jobs with the highest rho, with pictures", OPTIONAL),
+    LIST(promises, "promises", "Time promised and received", 1, sim_promise_schema,
+         "what jobs were promised, where the policy promises shares, with pictures", OPTIONAL),
 };
-#undef AT
-#undef M
+#undef ROW
 
-const shoal_schema sim_schema = {"sim", "Policies", "One policy on the trace", fields,
-                                 BASE_COUNT(fields)};
+const shoal_schema sim_schema = SCHEMA("sim", "Policies", "One policy on the trace", fields);
 
 const shoal_schema *shoal_sim_schema(void)
 {
     return &sim_schema;
 }
 /* The same where the story of one job is shown in place of the table. */
-static const shoal_schema told_schema = {"sim", NULL, "One policy on the trace", fields,
-                                         BASE_COUNT(fields)};
+static const shoal_schema told_schema = SCHEMA("sim", NULL, "One policy on the trace", fields);
 
 static shoal_numbers by_kind(struct page_made *made, const struct sim_result *r, const float *table,
                              const char *const *kinds)

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "env/system.h"
 #include "env/table.h"
+#include "page/field.h"
 #include "page/make.h"
 #include "shoal/trace.h"
 #include "sim/bind.h"
@@ -183,51 +184,38 @@ struct record {
     shoal_records quantiles;
 };
 
-#define AT(member) offsetof(struct quantile, member)
+#define ROW struct quantile
 static const shoal_field quantile_fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "share", "", .flags = 0},
-    {AT(duration_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "duration_s", "duration",
-     .flags = SHOAL_FIELD_SPARSE},
-    {AT(gpus), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "gpus", "GPUs", .flags = 0},
+    FIELD(name, "share", "", NONE, 0, 1, NULL),
+    FIELD(duration_s, "duration_s", "duration", SECONDS, 0, 1, NULL, SPARSE),
+    FIELD(gpus, "gpus", "GPUs", COUNT, 0, 1, NULL),
 };
-#undef AT
-static const shoal_schema quantile_schema = {"quantile", NULL,
-                                             "What a share of the jobs has at most.",
-                                             quantile_fields, BASE_COUNT(quantile_fields)};
+#undef ROW
+static const shoal_schema quantile_schema =
+    SCHEMA("quantile", NULL, "What a share of the jobs has at most.", quantile_fields);
 
-#define AT(member) offsetof(struct record, member)
+#define ROW struct record
 static const shoal_field fields[] = {
-    {AT(format), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "format",
-     .help = "what it was recognised as"},
-    {AT(jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "jobs", .help = "jobs"},
-    {AT(skipped), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "skipped",
-     .help = "lines left out by a rule of the format, such as jobs without GPUs"},
-    {AT(first_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "first_submit_s",
-     .help = "first submission"},
-    {AT(span_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "span_s",
-     .help = "time from the first submission to the last"},
-    {AT(timed), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "timed",
-     .help = "jobs whose duration is known"},
-    {AT(gpu_h), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "gpu_hours", .help = "work of those jobs"},
-    {AT(duration_s), SHOAL_FIELD_MAP, SHOAL_UNIT_SECONDS, 0, 0, "duration_s",
-     .help = "duration that this share of jobs has at most"},
-    {AT(gpus), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "gpus",
-     .help = "GPUs that this share of jobs has at most"},
-    {AT(sizes), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "sizes", .help = "jobs by their GPUs"},
-    {AT(groups), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "groups", .help = "jobs by group"},
-    {AT(models), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "models", .help = "jobs by model"},
-    {AT(load), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "load",
-     .help = "work over what the cluster has in that time", .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(impossible), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 0, "impossible",
-     .help = "jobs that can never run on the cluster", .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(input_hash), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "input_hash",
-     .help = "of the bytes that were read"},
-    {AT(quantiles), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, .of = &quantile_schema,
-     .flags = 0},
+    DATA(format, NONE, 0, "what it was recognised as"),
+    DATA(jobs, COUNT, 0, "jobs"),
+    DATA(skipped, COUNT, 0, "lines left out by a rule of the format, such as jobs without GPUs"),
+    NAMED(first_s, "first_submit_s", SECONDS, 0, "first submission"),
+    DATA(span_s, SECONDS, 0, "time from the first submission to the last"),
+    DATA(timed, COUNT, 0, "jobs whose duration is known"),
+    NAMED(gpu_h, "gpu_hours", NONE, 0, "work of those jobs"),
+    DATA_AS(MAP, duration_s, "duration_s", SECONDS, 0,
+            "duration that this share of jobs has at most"),
+    DATA_AS(MAP, gpus, "gpus", COUNT, 0, "GPUs that this share of jobs has at most"),
+    DATA_AS(MAP, sizes, "sizes", COUNT, 0, "jobs by their GPUs"),
+    DATA_AS(MAP, groups, "groups", COUNT, 0, "jobs by group"),
+    DATA_AS(MAP, models, "models", COUNT, 0, "jobs by model"),
+    DATA(load, NONE, 0, "work over what the cluster has in that time", OPTIONAL),
+    DATA(impossible, COUNT, 0, "jobs that can never run on the cluster", OPTIONAL),
+    DATA(input_hash, NONE, 0, "of the bytes that were read"),
+    LIST(quantiles, NULL, NULL, 1, quantile_schema, NULL),
 };
-#undef AT
-static const shoal_schema schema = {"trace", NULL, "A trace in numbers.", fields,
-                                    BASE_COUNT(fields)};
+#undef ROW
+static const shoal_schema schema = SCHEMA("trace", NULL, "A trace in numbers.", fields);
 
 static shoal_numbers numbers_of(struct page_made *made, const double *values, size_t count,
                                 const char *const *names)
@@ -424,18 +412,16 @@ struct converted {
     uint64_t jobs, skipped;
 };
 
-#define AT(member) offsetof(struct converted, member)
+#define ROW struct converted
 static const shoal_field converted_fields[] = {
-    {AT(format), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "format",
-     .help = "what was read was recognised as"},
-    {AT(jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "jobs", .help = "jobs"},
-    {AT(skipped), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "skipped",
-     .help = "lines left out by a rule of the format, such as jobs without GPUs"},
-    {AT(output), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "output", .help = "where it went"},
+    DATA(format, NONE, 0, "what was read was recognised as"),
+    DATA(jobs, COUNT, 0, "jobs"),
+    DATA(skipped, COUNT, 0, "lines left out by a rule of the format, such as jobs without GPUs"),
+    DATA(output, NONE, 0, "where it went"),
 };
-#undef AT
-static const shoal_schema converted_schema = {"converted", NULL, "A trace in another format.",
-                                              converted_fields, BASE_COUNT(converted_fields)};
+#undef ROW
+static const shoal_schema converted_schema =
+    SCHEMA("converted", NULL, "A trace in another format.", converted_fields);
 
 static bool to_file(const shoal_trace_opts *opts)
 {

@@ -6,6 +6,7 @@
 #include "sim/compare.h"
 
 #include "base/assert.h"
+#include "page/field.h"
 #include "page/show.h"
 #include <math.h>
 #include <stdlib.h>
@@ -392,23 +393,21 @@ struct promise {
     double wanted_s, received_s, missing_s;
 };
 
-#define AT(member) offsetof(struct promise, member)
+#define ROW struct promise
 static const shoal_field promise_fields[] = {
-    {AT(who), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "who", "JOB",
-     .help = "the job; all of them: GPU time of all jobs that finished"},
-    {AT(kind), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "kind", "KIND",
-     .help = "the kind of GPU; of a job the one on which most is missing"},
-    {AT(wanted_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "wanted_s", "PROMISED",
-     .help = "time on that kind that the policy meant"},
-    {AT(received_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "received_s", "RECEIVED",
-     .help = "time on that kind that was held"},
-    {AT(missing_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 1, "missing_s", "MISSING",
-     .help = "promised time that was not received, on all kinds"},
+    FIELD(who, "who", "JOB", NONE, 0, 1,
+          "the job; all of them: GPU time of all jobs that finished"),
+    FIELD(kind, "kind", "KIND", NONE, 0, 1,
+          "the kind of GPU; of a job the one on which most is missing"),
+    FIELD(wanted_s, "wanted_s", "PROMISED", SECONDS, 0, 1,
+          "time on that kind that the policy meant"),
+    FIELD(received_s, "received_s", "RECEIVED", SECONDS, 0, 1, "time on that kind that was held"),
+    FIELD(missing_s, "missing_s", "MISSING", SECONDS, -1, 1,
+          "promised time that was not received, on all kinds"),
 };
-#undef AT
-const shoal_schema sim_promise_schema = {"promises", "Promised and received",
-                                         "What one job was promised", promise_fields,
-                                         BASE_COUNT(promise_fields)};
+#undef ROW
+const shoal_schema sim_promise_schema =
+    SCHEMA("promises", "Promised and received", "What one job was promised", promise_fields);
 
 static double seconds_of(const float *table, size_t at)
 {
