@@ -376,36 +376,27 @@ static void draw(const struct planned *p)
 {
     const struct advise_plan *plan = &p->plan;
     struct page_made *made = p->w->made;
-    shoal_series *line = page_made_alloc(made, 1, sizeof *line);
-    float *x = page_made_alloc(made, plan->run_count + 1, sizeof *x);
-    float *y = page_made_alloc(made, plan->run_count + 1, sizeof *y);
     bool usd = p->problem.price > 0;
     double spent = 0;
 
-    if (plan->run_count < 2 || line == NULL || x == NULL || y == NULL)
+    if (plan->run_count < 2)
         return;
-    shoal_picture *picture = page_made_picture(made);
-    if (picture == NULL)
+    shoal_picture *picture = page_picture(made, SHOAL_PICTURE_STEPS, "sure",
+                                          "How well the time of an iteration is known",
+                                          "to within what share, by what was spent until then", 1);
+    shoal_series *line =
+        picture == NULL ? NULL : page_series(made, picture, "to within", 0, plan->run_count + 1);
+    if (line == NULL)
         return;
-    y[0] = (float)plan->before;
+    line->dots = true;
+    page_point(line, 0, plan->before);
     for (size_t i = 0; i < plan->run_count; i++) {
         spent += plan->runs[i].cost;
-        x[i + 1] = (float)spent;
-        y[i + 1] = (float)plan->runs[i].sure;
+        page_point(line, spent, plan->runs[i].sure);
     }
-    *line = (shoal_series){
-        .name = "to within", .x = x, .y = y, .count = plan->run_count + 1, .dots = true};
-    *picture = (shoal_picture){
-        .type = SHOAL_PICTURE_STEPS,
-        .name = "sure",
-        .title = "How well the time of an iteration is known",
-        .note = "to within what share, by what was spent until then",
-        .series = line,
-        .series_count = 1,
-        .x = {.title = usd ? "cost" : "machine time",
-              .unit = usd ? SHOAL_UNIT_USD : SHOAL_UNIT_SECONDS},
-        .y = {.unit = SHOAL_UNIT_SHARE, .log = true},
-    };
+    picture->x = (shoal_axis){.title = usd ? "cost" : "machine time",
+                              .unit = usd ? SHOAL_UNIT_USD : SHOAL_UNIT_SECONDS};
+    picture->y = (shoal_axis){.unit = SHOAL_UNIT_SHARE, .log = true};
 }
 
 /* ---- the plan ---- */

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "base/opt.h"
+#include "page/show.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -134,13 +135,23 @@ void page_made_note(struct page_made *made, shoal_note_level level, const char *
     va_end(args);
 }
 
-shoal_picture *page_made_picture(struct page_made *made)
+const char *page_made_value(struct page_made *made, shoal_unit unit, double value)
 {
-    void *pictures;
+    char text[48];
 
-    if (made == NULL)
+    return page_made_text(made, "%s", page_unit_text(unit, value, text, sizeof text));
+}
+
+/* ---- pictures ---- */
+
+shoal_picture *page_picture(struct page_made *made, shoal_picture_type type, const char *name,
+                            const char *title, const char *note, size_t series)
+{
+    shoal_series *room = page_made_alloc(made, series, sizeof *room);
+
+    if (room == NULL)
         return NULL;
-    pictures = made->pictures;
+    void *pictures = made->pictures;
     if (base_reserve(made->arena.alloc, &pictures, &made->picture_cap,
                      made->result.picture_count + 1, sizeof *made->pictures) != 0) {
         made->status = SHOAL_E_NOMEM;
@@ -148,9 +159,44 @@ shoal_picture *page_made_picture(struct page_made *made)
     }
     made->pictures = pictures;
     shoal_picture *picture = &made->pictures[made->result.picture_count++];
-    memset(picture, 0, sizeof *picture);
+    *picture =
+        (shoal_picture){.type = type, .name = name, .title = title, .note = note, .series = room};
     return picture;
 }
+
+shoal_series *page_series(struct page_made *made, shoal_picture *picture, const char *name,
+                          uint32_t colour, size_t points)
+{
+    float *x = points == 0 ? NULL : page_made_alloc(made, points, sizeof *x);
+    float *y = points == 0 ? NULL : page_made_alloc(made, points, sizeof *y);
+    shoal_series *series = (shoal_series *)(uintptr_t)&picture->series[picture->series_count];
+
+    if (points > 0 && (x == NULL || y == NULL))
+        return NULL;
+    *series = (shoal_series){.name = name, .x = x, .y = y, .colour = colour};
+    picture->series_count++;
+    return series;
+}
+
+void page_point(shoal_series *series, double x, double y)
+{
+    ((float *)(uintptr_t)series->x)[series->count] = (float)x;
+    ((float *)(uintptr_t)series->y)[series->count++] = (float)y;
+}
+
+float *page_values(struct page_made *made, shoal_picture *picture, const char *name,
+                   uint32_t colour, size_t count)
+{
+    shoal_series *series = page_series(made, picture, name, colour, count);
+
+    if (series == NULL)
+        return NULL;
+    series->x = NULL;
+    series->count = count;
+    return (float *)(uintptr_t)series->y;
+}
+
+/* ---- finishing ---- */
 
 shoal_status page_made_finish(struct page_made *made, const shoal_result **out_result,
                               shoal_err *err)
