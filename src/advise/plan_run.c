@@ -363,12 +363,10 @@ static void say(const struct planned *p)
                       budget, 100 * fmin(plan->after, SURE_MOST),
                       100 * fmin(plan->before, SURE_MOST));
     if (p->w->fit == NULL)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "nothing was measured yet: times are those of an iteration of 1 s on one "
-                       "machine; ask again once some of these runs are made");
+        page_info(made, "nothing was measured yet: times are those of an iteration of 1 s on one "
+                        "machine; ask again once some of these runs are made");
     if (plan->more && plan->run_count > 0)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "the budget pays for more runs, which would change little");
+        page_info(made, "the budget pays for more runs, which would change little");
 }
 
 /* How sure it is after each run, by what was spent until then. */

@@ -296,8 +296,7 @@ static shoal_status run_all(struct market_buy *w, shoal_err *err)
     if (st == SHOAL_E_CANCELLED)
         return stopped(w, err);
     if (st == SHOAL_OK && !w->v->no_bound && !bound)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "no bound: it is computed for fleets of up to %d jobs", BOUND_JOBS_MAX);
+        page_info(w->made, "no bound: it is computed for fleets of up to %d jobs", BOUND_JOBS_MAX);
     return st;
 }
 

@@ -38,7 +38,7 @@ static shoal_status parse_rates(const shoal_opt_list *list, struct market_rate *
 static void note_ignored(const struct market_buy *w, const char *ignored)
 {
     if (ignored[0] != '\0')
-        page_made_note(w->made, SHOAL_NOTE_WARNING, ENV_TABLE_IGNORED, ignored);
+        page_warn(w->made, ENV_TABLE_IGNORED, ignored);
 }
 
 /* What loading met and settled by a rule, a line each; singular and plural. */
@@ -188,10 +188,9 @@ static void leave_out_bare(struct market_buy *w)
 static void tell_bare(const struct market_buy *w)
 {
     if (w->bare_left_out > 0)
-        page_made_note(
-            w->made, SHOAL_NOTE_INFO,
-            "left out: %zu offer%s of accelerators without their host; --bare takes them",
-            w->bare_left_out, w->bare_left_out == 1 ? "" : "s");
+        page_info(w->made,
+                  "left out: %zu offer%s of accelerators without their host; --bare takes them",
+                  w->bare_left_out, w->bare_left_out == 1 ? "" : "s");
 }
 
 static shoal_status choose_offers(struct market_buy *w, shoal_err *err)
@@ -227,9 +226,9 @@ static shoal_status choose_offers(struct market_buy *w, shoal_err *err)
     if (market_offers_once(env_alloc(w->env), p, w->allowed, &twice) != SHOAL_OK)
         return base_err_nomem(err, "choosing offers");
     if (twice > 0)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "left out: %zu spot offers of zones told by id, which others tell by name",
-                       twice);
+        page_info(w->made,
+                  "left out: %zu spot offers of zones told by id, which others tell by name",
+                  twice);
     for (size_t o = 0; o < p->offer_count; o++) {
         w->allowed_count += w->allowed[o];
         w->kind_allowed[p->offers[o].kind] = w->kind_allowed[p->offers[o].kind] || w->allowed[o];
@@ -492,11 +491,10 @@ static shoal_status check_job(const struct market_buy *w, const struct market_jo
     }
     if (isfinite(job->deadline_s) && !(sure_s <= job->deadline_s) && w->job_count == 1 &&
         !w->deadline_default)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       isinf(sure_s)
-                           ? "no offer on demand among these: nothing can make sure of the "
-                             "deadline"
-                           : "no offer on demand is fast enough to make sure of the deadline");
+        page_warn(w->made,
+                  isinf(sure_s)
+                      ? "no offer on demand among these: nothing can make sure of the deadline"
+                      : "no offer on demand is fast enough to make sure of the deadline");
     return SHOAL_OK;
 }
 
@@ -533,10 +531,9 @@ static void cut_deadline(struct market_buy *w, struct market_job *job)
     if (!isfinite(job->deadline_s) || job->deadline_s <= w->prices->to_s)
         return;
     if (!w->deadline_cut)
-        page_made_note(
-            w->made, SHOAL_NOTE_WARNING, "prices end on %s: a deadline of %s is taken as then",
-            base_date_format(w->prices->to_s, BASE_DATE_MINUTE, text[0], sizeof text[0]),
-            base_date_format(job->deadline_s, BASE_DATE_MINUTE, text[1], sizeof text[1]));
+        page_warn(w->made, "prices end on %s: a deadline of %s is taken as then",
+                  base_date_format(w->prices->to_s, BASE_DATE_MINUTE, text[0], sizeof text[0]),
+                  base_date_format(job->deadline_s, BASE_DATE_MINUTE, text[1], sizeof text[1]));
     w->deadline_cut = true;
     job->deadline_s = w->prices->to_s;
 }
@@ -786,12 +783,11 @@ static void tell_avail(const struct market_buy *w)
     market_avail_facts_get(w->avail, &facts);
     note_ignored(w, facts.ignored);
     if (facts.unused > 0)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "availability: %zu of %zu traces speak of no offer", facts.unused,
-                       facts.traces);
+        page_info(w->made, "availability: %zu of %zu traces speak of no offer", facts.unused,
+                  facts.traces);
     if (facts.skipped > 0)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "availability: files of the folder that are no traces: %zu", facts.skipped);
+        page_info(w->made, "availability: files of the folder that are no traces: %zu",
+                  facts.skipped);
 }
 
 static shoal_status load_avail(struct market_buy *w, shoal_err *err)

@@ -374,30 +374,25 @@ static void write_verdict(const struct market_buy *w)
 static void note_assumed(const struct market_buy *w)
 {
     if (w->speeds_said == MARKET_BUY_PER_ANY_ACCELERATOR)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       "no speeds were given: every accelerator counts the same, whatever it is; "
-                       "say better with --speed, or choose with --kinds");
+        page_warn(w->made, "no speeds were given: every accelerator counts the same, whatever it "
+                           "is; say better with --speed, or choose with --kinds");
     else if (w->speeds_said == MARKET_BUY_PER_ACCELERATOR)
-        page_made_note(
-            w->made, SHOAL_NOTE_INFO,
-            "no speeds were given: kinds are as fast as they have accelerators; see --speed");
+        page_info(w->made,
+                  "no speeds were given: kinds are as fast as they have accelerators; see --speed");
     else if (w->speeds_said == MARKET_BUY_PER_INSTANCE)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       "no speeds were given: every kind of instance counts the same; see --speed");
+        page_warn(w->made,
+                  "no speeds were given: every kind of instance counts the same; see --speed");
     if (w->kinds_left_out > 0)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "left out: %zu kind%s whose accelerators are not known; give speeds with "
-                       "--speed",
-                       w->kinds_left_out, plural(w->kinds_left_out));
+        page_info(w->made,
+                  "left out: %zu kind%s whose accelerators are not known; give speeds with --speed",
+                  w->kinds_left_out, plural(w->kinds_left_out));
     if (!isnan(w->work_default_s))
-        page_made_note(w->made, SHOAL_NOTE_INFO, "no --work was given: this is for %s", w->title);
+        page_info(w->made, "no --work was given: this is for %s", w->title);
     if (w->deadline_default)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "no --deadline was given: it is assumed to be 1.5 times the work");
+        page_info(w->made, "no --deadline was given: it is assumed to be 1.5 times the work");
     if (w->avail == NULL)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "every offer is taken as available whenever it has a price; see "
-                       "--availability and --interruptions");
+        page_info(w->made, "every offer is taken as available whenever it has a price; see "
+                           "--availability and --interruptions");
 }
 
 void market_buy_say(struct market_buy *w)

@@ -7,13 +7,221 @@
  * each overlapping download), stable, so that of one instant the price read last comes last. The
  * rest is one pass that only ever moves points down. Cost: linear, and n log(stretches) where
  * sorting is needed. Tests: tests/unit/market/test_prices.c. */
-#include "base/assert.h"
 #include "market/draft.h"
-#include "market/kinds.h"
+
+#include "base/assert.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- what instances hold ----
+ *
+ * A row is a kind, or a family with '*' at its end; the first that fits
+ * counts, so exceptions stand before their family. */
+
+struct row {
+    const char *cloud, *kind, *accelerator;
+    double count;
+};
+
+static const struct row ROWS[] = {
+    {"aws", "p2.xlarge", "K80", 1},
+    {"aws", "p2.8xlarge", "K80", 8},
+    {"aws", "p2.16xlarge", "K80", 16},
+    {"aws", "p3.2xlarge", "V100", 1},
+    {"aws", "p3.8xlarge", "V100", 4},
+    {"aws", "p3.16xlarge", "V100", 8},
+    {"aws", "p3dn.24xlarge", "V100-32GB", 8},
+    {"aws", "p4d.24xlarge", "A100", 8},
+    {"aws", "p4de.24xlarge", "A100-80GB", 8},
+    {"aws", "p5.4xlarge", "H100", 1},
+    {"aws", "p5.48xlarge", "H100", 8},
+    {"aws", "p5e.48xlarge", "H200", 8},
+    {"aws", "p5en.48xlarge", "H200", 8},
+    {"aws", "p6-b200.48xlarge", "B200", 8},
+    {"aws", "p6-b300.48xlarge", "B300", 8},
+    {"aws", "g3s.xlarge", "M60", 1},
+    {"aws", "g3.4xlarge", "M60", 1},
+    {"aws", "g3.8xlarge", "M60", 2},
+    {"aws", "g3.16xlarge", "M60", 4},
+    {"aws", "g4dn.12xlarge", "T4", 4},
+    {"aws", "g4dn.metal", "T4", 8},
+    {"aws", "g4dn.*", "T4", 1},
+    {"aws", "g5.12xlarge", "A10G", 4},
+    {"aws", "g5.24xlarge", "A10G", 4},
+    {"aws", "g5.48xlarge", "A10G", 8},
+    {"aws", "g5.*", "A10G", 1},
+    {"aws", "g6.12xlarge", "L4", 4},
+    {"aws", "g6.24xlarge", "L4", 4},
+    {"aws", "g6.48xlarge", "L4", 8},
+    {"aws", "g6.*", "L4", 1},
+    {"aws", "gr6.*", "L4", 1},
+    {"aws", "g6e.12xlarge", "L40S", 4},
+    {"aws", "g6e.24xlarge", "L40S", 4},
+    {"aws", "g6e.48xlarge", "L40S", 8},
+    {"aws", "g6e.*", "L40S", 1},
+    {"azure", "Standard_NC6", "K80", 1},
+    {"azure", "Standard_NC12", "K80", 2},
+    {"azure", "Standard_NC24", "K80", 4},
+    {"azure", "Standard_NC24r", "K80", 4},
+    {"azure", "Standard_NC6s_v2", "P100", 1},
+    {"azure", "Standard_NC12s_v2", "P100", 2},
+    {"azure", "Standard_NC24s_v2", "P100", 4},
+    {"azure", "Standard_NC24rs_v2", "P100", 4},
+    {"azure", "Standard_NC6s_v3", "V100", 1},
+    {"azure", "Standard_NC12s_v3", "V100", 2},
+    {"azure", "Standard_NC24s_v3", "V100", 4},
+    {"azure", "Standard_NC24rs_v3", "V100", 4},
+};
+
+static bool fits(const char *pattern, const char *kind)
+{
+    size_t length = strlen(pattern);
+
+    if (pattern[length - 1] == '*')
+        return strncmp(pattern, kind, length - 1) == 0;
+    return strcmp(pattern, kind) == 0;
+}
+
+bool market_kinds_find(const char *cloud, const char *kind, const char **out_accelerator,
+                       double *out_count)
+{
+    for (size_t i = 0; i < BASE_COUNT(ROWS); i++) {
+        if (strcmp(ROWS[i].cloud, cloud) != 0 || !fits(ROWS[i].kind, kind))
+            continue;
+        *out_accelerator = ROWS[i].accelerator;
+        *out_count = ROWS[i].count;
+        return true;
+    }
+    return false;
+}
+
+/* ---- kinds that a cloud gave up ----
+ *
+ * Kinds that a cloud gave up. A list of changes does not say that an instance is gone:
+ * its last price would hold for ever, and a plan would buy what nobody sells. (AWS ended its p2
+ * instances in April 2025; a history of changes to March 2026 has 73 such series.)
+ *
+ * One offer may be calm for most of a year. So the rule looks at all spot offers of a kind of a
+ * cloud together: where none of them changed for RETIRE_S before the end of the history,
+ * though they had changed RETIRE_CHANGES times and at least daily before, the kind is taken
+ * to have ended a day after the last change of any of them. Prices on demand rarely change and are
+ * left alone. */
+
+#define RETIRE_S (60.0 * 86400)
+enum { RETIRE_CHANGES = 100 };
+
+struct life { /* of a kind */
+    double first_s, last_s;
+    size_t changes;
+};
+
+static bool is_spot(const struct market_draft_offer *o)
+{
+    return o->count > 0 && o->key.how == MARKET_SPOT;
+}
+
+static const struct market_point *last_of(const struct market_draft *draft,
+                                          const struct market_draft_offer *o)
+{
+    return &draft->points[o->first + o->count - 1];
+}
+
+static struct base_map_entry *find_kind(const struct base_map *kinds,
+                                        const struct market_draft_offer *o)
+{
+    const char *key[2] = {o->key.cloud, o->key.kind};
+
+    return base_map_find(kinds, (const char *)key, sizeof key);
+}
+
+/* Numbers the kinds and adds up their lives. */
+static shoal_status live(const struct market_draft *draft, struct base_map *kinds,
+                         struct life *lives, double *out_end_s)
+{
+    *out_end_s = -INFINITY;
+    for (size_t i = 0; i < draft->offer_count; i++) {
+        const struct market_draft_offer *o = &draft->offers[i];
+        const char *key[2] = {o->key.cloud, o->key.kind};
+        struct base_map_entry *entry = NULL;
+        if (o->count > 0)
+            *out_end_s = fmax(*out_end_s, last_of(draft, o)->at_s);
+        if (!is_spot(o))
+            continue;
+        shoal_status st = base_map_add(kinds, (const char *)key, sizeof key, kinds->count, &entry);
+        if (st == SHOAL_OK)
+            lives[entry->value] = (struct life){INFINITY, -INFINITY, 0};
+        else if (st != SHOAL_E_EXISTS)
+            return SHOAL_E_NOMEM;
+        struct life *life = &lives[entry->value];
+        life->first_s = fmin(life->first_s, draft->points[o->first].at_s);
+        life->last_s = fmax(life->last_s, last_of(draft, o)->at_s);
+        life->changes += o->count;
+    }
+    return SHOAL_OK;
+}
+
+static bool ended(const struct life *life, double end_s)
+{
+    return end_s - life->last_s > RETIRE_S && life->changes >= RETIRE_CHANGES &&
+           (double)life->changes * 86400 >= life->last_s - life->first_s;
+}
+
+/* Makes room behind the points of each offer that ends, from the back, and writes its end there. */
+static shoal_status write_ends(struct market_draft *draft, const uint32_t *order, size_t count,
+                               const struct base_map *kinds, const struct life *lives,
+                               const bool *ends, size_t end_count)
+{
+    void *points = draft->points;
+    size_t shift = end_count;
+
+    if (base_reserve(draft->alloc, &points, &draft->point_cap, draft->point_count + end_count,
+                     sizeof *draft->points) != 0)
+        return SHOAL_E_NOMEM;
+    draft->points = points;
+    draft->point_count += end_count;
+    for (size_t i = count; i > 0 && shift > 0; i--) {
+        struct market_draft_offer *o = &draft->offers[order[i - 1]];
+        struct market_point *from = draft->points + o->first;
+        bool end = ends[order[i - 1]];
+        shift -= end;
+        memmove(from + shift, from, o->count * sizeof *from);
+        o->first += shift;
+        if (end)
+            draft->points[o->first + o->count++] =
+                (struct market_point){lives[find_kind(kinds, o)->value].last_s + 86400, NAN};
+    }
+    return SHOAL_OK;
+}
+
+/* `order`: the `count` offers with points in the order of these, which follow each other without gaps. */
+static shoal_status retire(struct market_draft *draft, const uint32_t *order, size_t count)
+{
+    struct base_map kinds;
+    struct life *lives = base_calloc(draft->alloc, draft->offer_count, sizeof *lives);
+    bool *ends = base_calloc(draft->alloc, draft->offer_count, sizeof *ends);
+    size_t end_count = 0;
+    double end_s = 0;
+
+    base_map_init(&kinds, draft->alloc);
+    shoal_status st =
+        lives != NULL && ends != NULL ? live(draft, &kinds, lives, &end_s) : SHOAL_E_NOMEM;
+    for (size_t i = 0; st == SHOAL_OK && i < draft->offer_count; i++) {
+        const struct market_draft_offer *o = &draft->offers[i];
+        ends[i] = is_spot(o) && !isnan(last_of(draft, o)->usd_h) &&
+                  ended(&lives[find_kind(&kinds, o)->value], end_s);
+        end_count += ends[i];
+    }
+    if (st == SHOAL_OK && end_count > 0)
+        st = write_ends(draft, order, count, &kinds, lives, ends, end_count);
+    if (st == SHOAL_OK)
+        draft->odd.retired = end_count;
+    base_map_fini(&kinds);
+    base_free(draft->alloc, lives);
+    base_free(draft->alloc, ends);
+    return st;
+}
 
 /* --- which products -------------------------------------------------------------------------- */
 
@@ -234,7 +442,7 @@ static shoal_status settle_points(struct market_draft *draft)
     }
     if (st == SHOAL_OK) {
         draft->point_count = used;
-        st = market_draft_retire(draft, order, count);
+        st = retire(draft, order, count);
     }
     base_free(draft->alloc, order);
     return st;

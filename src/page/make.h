@@ -47,6 +47,8 @@ void page_made_say(struct page_made *made, const char *format, ...) SHOAL_PRINTF
 const char *page_made_value(struct page_made *made, shoal_unit unit, double value);
 void page_made_note(struct page_made *made, shoal_note_level level, const char *format, ...)
     SHOAL_PRINTF(3, 4);
+#define page_warn(made, ...) page_made_note(made, SHOAL_NOTE_WARNING, __VA_ARGS__)
+#define page_info(made, ...) page_made_note(made, SHOAL_NOTE_INFO, __VA_ARGS__)
 
 /* One picture more, with room for so many series; NULL when memory is short. Valid until the next. */
 shoal_picture *page_picture(struct page_made *made, shoal_picture_type type, const char *name,

@@ -233,11 +233,10 @@ static void note_failed(struct page_made *made, const struct sim_compare *c)
         most = n > most ? n : most;
     }
     if (most > 0)
-        page_made_note(made, SHOAL_NOTE_WARNING,
-                       "%s%s of %s jobs failed and %s left out of the completion times",
-                       least < most ? "up to " : "", base_format_count(most, failed, sizeof failed),
-                       base_format_count(c->results[0]->metrics.jobs, jobs, sizeof jobs),
-                       most == 1 ? "is" : "are");
+        page_warn(made, "%s%s of %s jobs failed and %s left out of the completion times",
+                  least < most ? "up to " : "", base_format_count(most, failed, sizeof failed),
+                  base_format_count(c->results[0]->metrics.jobs, jobs, sizeof jobs),
+                  most == 1 ? "is" : "are");
 }
 
 static void note_no_cost(struct page_made *made, const struct shoal_sim *sim)
@@ -245,9 +244,8 @@ static void note_no_cost(struct page_made *made, const struct shoal_sim *sim)
     const struct sched_kind *kind = sim->cluster.kinds;
 
     if (sim->prices != NULL) {
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "no cost: a GPU kind was used when neither the price history nor the "
-                       "cluster (usd=) has a price");
+        page_info(made, "no cost: a GPU kind was used when neither the price history nor the "
+                        "cluster (usd=) has a price");
         return;
     }
     for (uint32_t k = 0; k < sim->cluster.kind_count; k++)
@@ -255,10 +253,10 @@ static void note_no_cost(struct page_made *made, const struct shoal_sim *sim)
             kind = &sim->cluster.kinds[k];
             break;
         }
-    page_made_note(made, SHOAL_NOTE_INFO,
-                   "no cost: GPU kind '%s' has no list price; give one, such as --cluster "
-                   "4x8:%s:usd=2.10",
-                   kind->name, kind->name);
+    page_info(
+        made,
+        "no cost: GPU kind '%s' has no list price; give one, such as --cluster 4x8:%s:usd=2.10",
+        kind->name, kind->name);
 }
 
 /* Jobs that were left out, by why. One that adapts could do with less than it asks for, but is not
@@ -275,16 +273,13 @@ static void note_left_out(struct page_made *made, const struct shoal_sim *sim,
         large += r->jobs[i].outcome == SIM_REJECTED && sim->trace->jobs[i].gpus > most;
     other = r->metrics.rejected - large;
     if (large > 0)
-        page_made_note(made, SHOAL_NOTE_WARNING,
-                       "%llu of %llu job%s ask%s for more GPUs than this cluster has%s and %s "
-                       "left out",
-                       large, jobs, s_of(jobs), large == 1 ? "s" : "",
-                       sim->cluster.kind_count > 1 ? " of one kind" : "",
-                       large == 1 ? "was" : "were");
+        page_warn(made,
+                  "%llu of %llu job%s ask%s for more GPUs than this cluster has%s and %s left out",
+                  large, jobs, s_of(jobs), large == 1 ? "s" : "",
+                  sim->cluster.kind_count > 1 ? " of one kind" : "", large == 1 ? "was" : "were");
     if (other > 0)
-        page_made_note(made, SHOAL_NOTE_WARNING,
-                       "%llu of %llu job%s cannot run on this cluster as asked and %s left out",
-                       other, jobs, s_of(jobs), other == 1 ? "was" : "were");
+        page_warn(made, "%llu of %llu job%s cannot run on this cluster as asked and %s left out",
+                  other, jobs, s_of(jobs), other == 1 ? "was" : "were");
 }
 
 static void note_unproven(struct page_made *made, const struct sim_result *r)
@@ -293,11 +288,11 @@ static void note_unproven(struct page_made *made, const struct sim_result *r)
     char unproven[32], rounds[32];
 
     if (m->unproven > 0)
-        page_made_note(made, SHOAL_NOTE_WARNING,
-                       "%s: the decisions of %s of %s rounds are not proven optimal; "
-                       "value and bound are up to %.2g apart",
-                       r->policy, base_format_count(m->unproven, unproven, sizeof unproven),
-                       base_format_count(m->rounds, rounds, sizeof rounds), m->unproven_gap);
+        page_warn(made,
+                  "%s: the decisions of %s of %s rounds are not proven optimal; value and bound "
+                  "are up to %.2g apart",
+                  r->policy, base_format_count(m->unproven, unproven, sizeof unproven),
+                  base_format_count(m->rounds, rounds, sizeof rounds), m->unproven_gap);
 }
 
 static void note_prices(struct page_made *made, const struct sim_prices *prices,
@@ -310,20 +305,19 @@ static void note_prices(struct page_made *made, const struct sim_prices *prices,
         const struct sim_price_kind *kind = &prices->kinds[k];
         const char *name = cluster->kinds[k].name;
         if (kind->offers == 0)
-            page_made_note(made, SHOAL_NOTE_WARNING,
-                           "the price history has nothing called '%s': it costs what the cluster "
-                           "says",
-                           name);
+            page_warn(made,
+                      "the price history has nothing called '%s': it costs what the cluster says",
+                      name);
         else if (kind->unpriced_s > 0.01 * span_s)
-            page_made_note(made, SHOAL_NOTE_INFO,
-                           "for %s of the price history nobody offers '%s': it costs what the "
-                           "cluster says then",
-                           base_format_duration(kind->unpriced_s, text, sizeof text), name);
+            page_info(made,
+                      "for %s of the price history nobody offers '%s': it costs what the cluster "
+                      "says then",
+                      base_format_duration(kind->unpriced_s, text, sizeof text), name);
         if (kind->whole)
-            page_made_note(made, SHOAL_NOTE_WARNING,
-                           "the price history does not say how many accelerators '%s' has: "
-                           "prices are taken as those of one",
-                           name);
+            page_warn(made,
+                      "the price history does not say how many accelerators '%s' has: prices are "
+                      "taken as those of one",
+                      name);
     }
 }
 
@@ -334,27 +328,24 @@ static void add_notes(struct page_made *made, const struct sim_compare *c)
     uint64_t skipped = sim->trace->skipped;
 
     if (skipped > 0)
-        page_made_note(made, SHOAL_NOTE_WARNING,
-                       "%llu line%s of the trace %s left out by a rule of its format, such as jobs "
-                       "without GPUs",
-                       (unsigned long long)skipped, s_of(skipped), skipped == 1 ? "was" : "were");
+        page_warn(made,
+                  "%llu line%s of the trace %s left out by a rule of its format, such as jobs "
+                  "without GPUs",
+                  (unsigned long long)skipped, s_of(skipped), skipped == 1 ? "was" : "were");
     if (sim->trace->ignored[0] != '\0')
-        page_made_note(made, SHOAL_NOTE_WARNING, ENV_TABLE_IGNORED, sim->trace->ignored);
+        page_warn(made, ENV_TABLE_IGNORED, sim->trace->ignored);
     if (sim->prices_ignored[0] != '\0')
-        page_made_note(made, SHOAL_NOTE_WARNING, ENV_TABLE_IGNORED, sim->prices_ignored);
+        page_warn(made, ENV_TABLE_IGNORED, sim->prices_ignored);
     sim_kinds_note_unknown(sim->trace, &sim->cluster, sim->prices, made);
     if (sim->default_cluster)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "cluster: %s, as none was given; choose with --cluster",
-                       sim_cluster_default);
+        page_info(made, "cluster: %s, as none was given; choose with --cluster",
+                  sim_cluster_default);
     note_left_out(made, sim, c->results[0]);
     if (m->stopped > 0)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "%llu of %llu jobs were stopped at a rung of their sweep",
-                       (unsigned long long)m->stopped, (unsigned long long)m->jobs);
+        page_info(made, "%llu of %llu jobs were stopped at a rung of their sweep",
+                  (unsigned long long)m->stopped, (unsigned long long)m->jobs);
     else if (sim->opts.halving > 0)
-        page_made_note(made, SHOAL_NOTE_WARNING,
-                       "--halving stopped nobody: it needs jobs of one app that all have a score");
+        page_warn(made, "--halving stopped nobody: it needs jobs of one app that all have a score");
     note_failed(made, c);
     for (size_t i = 0; i < c->count; i++)
         note_unproven(made, c->results[i]);

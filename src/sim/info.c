@@ -345,7 +345,7 @@ static void head(struct page_made *made, const struct record *r, const struct si
 static void warn_ignored(struct page_made *made, const struct sim_trace *trace)
 {
     if (trace->ignored[0] != '\0')
-        page_made_note(made, SHOAL_NOTE_WARNING, ENV_TABLE_IGNORED, trace->ignored);
+        page_warn(made, ENV_TABLE_IGNORED, trace->ignored);
 }
 
 static shoal_status describe(const struct sim_trace *trace, const struct sched_cluster *cluster,
@@ -463,12 +463,10 @@ static shoal_status tell(shoal_env *env, const shoal_trace_opts *opts,
         page_made_note(made, SHOAL_NOTE_HINT, "%s from format %s",
                        count_text(made, record->jobs, "job"), record->format);
     if (record->skipped > 0)
-        page_made_note(
-            made, SHOAL_NOTE_WARNING,
-            "%s left out by a rule of the format, such as jobs without GPUs",
-            record->skipped == 1
-                ? "1 line was"
-                : page_made_text(made, "%s were", count_text(made, record->skipped, "line")));
+        page_warn(made, "%s left out by a rule of the format, such as jobs without GPUs",
+                  record->skipped == 1
+                      ? "1 line was"
+                      : page_made_text(made, "%s were", count_text(made, record->skipped, "line")));
     return page_made_finish(made, out_result, err);
 }
 
@@ -690,6 +688,6 @@ void sim_kinds_note_unknown(const struct sim_trace *trace, const struct sched_cl
     for (char *at = text.data, *end;
          base_buf_status(&text) == SHOAL_OK && text.size > 0 && (end = strchr(at, '\n')) != NULL;
          at = end + 1)
-        page_made_note(made, SHOAL_NOTE_WARNING, "%.*s", (int)(end - at), at);
+        page_warn(made, "%.*s", (int)(end - at), at);
     base_buf_fini(&text);
 }

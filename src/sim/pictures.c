@@ -546,10 +546,10 @@ static void draw_promises(const struct sim_pictures *p)
     }
     draw_shares(p, shown);
     if (left > 0)
-        page_made_note(p->made, SHOAL_NOTE_INFO,
-                       "prices and shares of %zu more %s are left out; a report on fewer policies "
-                       "has them",
-                       left, left == 1 ? "policy" : "policies");
+        page_info(
+            p->made,
+            "prices and shares of %zu more %s are left out; a report on fewer policies has them",
+            left, left == 1 ? "policy" : "policies");
 }
 
 /* ---- all ---- */

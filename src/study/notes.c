@@ -166,10 +166,10 @@ static void note_demand(struct page_made *made, const struct study_case *c)
     if (c->chosen || study_machines_demand(c->trace, &gpus, NULL) != SHOAL_OK ||
         gpus < DEMAND_FAR * c->cluster.gpus)
         return;
-    page_made_note(made, SHOAL_NOTE_WARNING,
-                   "the jobs ask for %.0f GPUs at a time on average, and there are %u: they wait "
-                   "for capacity, whatever the guideline",
-                   gpus, c->cluster.gpus);
+    page_warn(made,
+              "the jobs ask for %.0f GPUs at a time on average, and there are %u: they wait for "
+              "capacity, whatever the guideline",
+              gpus, c->cluster.gpus);
 }
 
 static void note_jobs(struct page_made *made, const struct study_case *c)
@@ -178,25 +178,25 @@ static void note_jobs(struct page_made *made, const struct study_case *c)
     unsigned long long skipped = c->trace->skipped, large = jobs->too_large;
 
     if (skipped > 0)
-        page_made_note(made, SHOAL_NOTE_WARNING,
-                       "%llu line%s of the trace %s left out by a rule of its format, such as jobs "
-                       "without GPUs",
-                       skipped, s_of(skipped), skipped == 1 ? "was" : "were");
+        page_warn(made,
+                  "%llu line%s of the trace %s left out by a rule of its format, such as jobs "
+                  "without GPUs",
+                  skipped, s_of(skipped), skipped == 1 ? "was" : "were");
     if (c->trace->ignored[0] != '\0')
-        page_made_note(made, SHOAL_NOTE_WARNING, ENV_TABLE_IGNORED, c->trace->ignored);
+        page_warn(made, ENV_TABLE_IGNORED, c->trace->ignored);
     sim_kinds_note_unknown(c->trace, &c->cluster, NULL, made);
     note_demand(made, c);
     if (c->chosen)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "cluster: %u GPUs chosen for a demand of about %.0f %%, as none was given; "
-                       "choose with --cluster",
-                       c->cluster.gpus, 100 * STUDY_DEMAND);
+        page_info(made,
+                  "cluster: %u GPUs chosen for a demand of about %.0f %%, as none was given; "
+                  "choose with --cluster",
+                  c->cluster.gpus, 100 * STUDY_DEMAND);
     if (large > 0)
-        page_made_note(made, SHOAL_NOTE_WARNING,
-                       "%llu job%s can never run on this cluster and %s left out, first '%.60s' "
-                       "(%u GPUs)",
-                       large, s_of(large), large == 1 ? "was" : "were", jobs->named[0].name,
-                       jobs->named[0].gpus);
+        page_warn(
+            made,
+            "%llu job%s can never run on this cluster and %s left out, first '%.60s' (%u GPUs)",
+            large, s_of(large), large == 1 ? "was" : "were", jobs->named[0].name,
+            jobs->named[0].gpus);
 }
 
 void study_notes(struct page_made *made, const struct study_case *c)
@@ -207,20 +207,19 @@ void study_notes(struct page_made *made, const struct study_case *c)
     head(made, s);
     note_jobs(made, c);
     if (s->quotas.sum > c->cluster.gpus)
-        page_made_note(made, SHOAL_NOTE_WARNING, "the quotas promise %llu GPUs, and there are %u",
-                       (unsigned long long)s->quotas.sum, c->cluster.gpus);
+        page_warn(made, "the quotas promise %llu GPUs, and there are %u",
+                  (unsigned long long)s->quotas.sum, c->cluster.gpus);
     for (enum study_run_id r = STUDY_BASE; r < STUDY_RUNS; r++)
         if (!s->runs[r].possible)
-            page_made_note(made, SHOAL_NOTE_INFO, "not simulated: %s, as %s",
-                           study_guidelines[r].name, s->runs[r].why_not);
+            page_info(made, "not simulated: %s, as %s", study_guidelines[r].name,
+                      s->runs[r].why_not);
     if (s->pool.gpus > 0)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "trial pool: %u GPU%s; trials waited %s hours for it, which the columns of "
-                       "waiting do not have",
-                       s->pool.gpus, s_of(s->pool.gpus),
-                       study_hours(s->pool_wait_s, hours, sizeof hours));
+        page_info(made,
+                  "trial pool: %u GPU%s; trials waited %s hours for it, which the columns of "
+                  "waiting do not have",
+                  s->pool.gpus, s_of(s->pool.gpus),
+                  study_hours(s->pool_wait_s, hours, sizeof hours));
     if (s->opts.failures == SHOAL_STUDY_FAILURES_MODEL && !s->few)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "the trace has no speeds or failures, so they are modelled; --failures none "
-                       "leaves failures out");
+        page_info(made, "the trace has no speeds or failures, so they are modelled; --failures "
+                        "none leaves failures out");
 }

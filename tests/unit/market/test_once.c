@@ -1,4 +1,4 @@
-/* Zones that go by two names are one zone (src/market/once.c). */
+/* Zones that go by two names are one zone (src/market/prices.c). */
 #include "unit/market/market_world.h"
 
 static const char two_names[] = "time,cloud,region,zone,instance,market,price\n"
