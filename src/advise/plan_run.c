@@ -13,7 +13,6 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "page/field.h"
-#include "page/show.h"
 #include "train/options.h"
 #include <math.h>
 #include <string.h>
@@ -325,10 +324,10 @@ static void fill(const struct planned *p)
                         .after = plan->after,
                         .gap = plan->gap,
                         .cost_unit = usd ? "usd" : "machine-seconds",
-                        .runs = {.first = runs, .stride = sizeof *runs, .count = plan->run_count},
-                        .lines = {.first = lines, .stride = sizeof *lines, .count = line_count}};
+                        .runs = page_records(runs, plan->run_count),
+                        .lines = page_records(lines, line_count)};
     made->result.schema = &schema;
-    made->result.records = (shoal_records){.first = row, .stride = sizeof *row, .count = 1};
+    made->result.records = page_records(row, 1);
 }
 
 /* In the unit of the budget: advise_words_cost knows machine-hours. */
@@ -341,10 +340,6 @@ static void say(const struct planned *p)
 {
     const struct advise_plan *plan = &p->plan;
     struct page_made *made = p->w->made;
-    char budget[48];
-
-    page_unit_text(p->problem.price > 0 ? SHOAL_UNIT_USD : SHOAL_UNIT_SECONDS, p->problem.budget,
-                   budget, sizeof budget);
     made->result.title = "Which runs are worth making";
     if (p->w->fit != NULL)
         advise_words_runs(p->w);
@@ -359,9 +354,11 @@ static void say(const struct planned *p)
         page_made_say(made,
                       "%zu run%s for %s, of a budget of %s: the time of an iteration is then known "
                       "to within %.0f %%, now %.0f %%.\n",
-                      plan->run_count, plan->run_count == 1 ? "" : "s", cost_text(p, plan->cost),
-                      budget, 100 * fmin(plan->after, SURE_MOST),
-                      100 * fmin(plan->before, SURE_MOST));
+                      plan->run_count, page_plural(plan->run_count), cost_text(p, plan->cost),
+                      page_made_value(made,
+                                      p->problem.price > 0 ? SHOAL_UNIT_USD : SHOAL_UNIT_SECONDS,
+                                      p->problem.budget),
+                      100 * fmin(plan->after, SURE_MOST), 100 * fmin(plan->before, SURE_MOST));
     if (p->w->fit == NULL)
         page_info(made, "nothing was measured yet: times are those of an iteration of 1 s on one "
                         "machine; ask again once some of these runs are made");

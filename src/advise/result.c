@@ -308,8 +308,8 @@ static void fill_candidates(const struct advise_call *w, struct row *row)
         if (advise_result_shown(w, i))
             shown[count++] = all[i];
     }
-    row->candidates = (shoal_records){.first = all, .stride = sizeof *all, .count = ch->count};
-    row->shown = (shoal_records){.first = shown, .stride = sizeof *shown, .count = count};
+    row->candidates = page_records(all, ch->count);
+    row->shown = page_records(shown, count);
     row->fastest = ch->fastest == UINT32_MAX ? NULL : &all[ch->fastest];
     row->cheapest = ch->cheapest == UINT32_MAX ? NULL : &all[ch->cheapest];
     row->by_deadline = ch->by_deadline == UINT32_MAX ? NULL : &all[ch->by_deadline];
@@ -394,8 +394,7 @@ static shoal_records fill_algorithms(const struct advise_call *w)
         out[i].off_outside = a->off_steps[1];
         out[i].off_ahead = a->off_ahead;
     }
-    return (shoal_records){
-        .first = out, .stride = sizeof *out, .count = out == NULL ? 0 : fit->algorithm_count};
+    return page_records(out, out == NULL ? 0 : fit->algorithm_count);
 }
 
 static uint32_t evidence_of(const struct advise_asked *asked)
@@ -431,5 +430,5 @@ void advise_result_make(const struct advise_call *w)
     row->fast_next = fill_next(w, &w->fast);
     row->cheap_next = fill_next(w, &w->cheap);
     row->algorithms = fill_algorithms(w);
-    w->made->result.records = (shoal_records){.first = row, .stride = sizeof *row, .count = 1};
+    w->made->result.records = page_records(row, 1);
 }

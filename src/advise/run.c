@@ -6,7 +6,6 @@
 #include "advise/call.h"
 
 #include "advise/save.h"
-#include "advise/tables.h"
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/opt.h"
@@ -19,7 +18,7 @@
 const double advise_enough = 0.3;
 
 static const double WITHIN_DEFAULT = 0.01;
-static const double RIVAL = 0.05; /* as next.c has it: less is not worth a run */
+static const double RIVAL = 0.05; /* as choose.c has it: less is not worth a run */
 
 /* ---- options ---- */
 

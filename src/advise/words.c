@@ -5,8 +5,6 @@
  * One sentence per question, in a fixed order; a question without an interesting answer has no sentence. */
 #include "advise/call.h"
 
-#include "base/text.h"
-#include "page/show.h"
 #include <math.h>
 #include <string.h>
 
@@ -14,40 +12,29 @@ static const double USD_LEAST = 0.001; /* less is not worth a figure in a senten
 static const double WOBBLE_MAX = 0.2;  /* of what losses fall */
 static const double FAR_BELOW = 0.1;   /* of what losses fell so far */
 
-static const char *plural(double count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static const char *time_text(const struct advise_call *w, double seconds)
 {
-    char text[32];
-
-    return page_made_text(w->made, "%s", base_format_duration(seconds, text, sizeof text));
+    return page_made_value(w->made, SHOAL_UNIT_SECONDS, seconds);
 }
 
 static const char *loss_text(const struct advise_call *w, double loss)
 {
-    char text[32];
-
-    return page_made_text(w->made, "%s", page_unit_text(SHOAL_UNIT_VALUE, loss, text, sizeof text));
+    return page_made_value(w->made, SHOAL_UNIT_VALUE, loss);
 }
 
 const char *advise_words_cost(const struct advise_call *w, double cost)
 {
-    char text[48];
-
     if (!(w->question.usd_h > 0))
         return page_made_text(w->made, "%s of machine time", time_text(w, 3600 * cost));
     if (cost > 0 && cost < USD_LEAST)
         return "less than $0.001";
-    return page_made_text(w->made, "%s", page_unit_text(SHOAL_UNIT_USD, cost, text, sizeof text));
+    return page_made_value(w->made, SHOAL_UNIT_USD, cost);
 }
 
 const char *advise_words_choice(const struct advise_call *w, const struct advise_candidate *c)
 {
     return page_made_text(w->made, "%s on %u machine%s", w->fit->algorithms[c->algorithm].name,
-                          c->machines, plural(c->machines));
+                          c->machines, page_plural(c->machines));
 }
 
 /* Of probabilities that are shares of draws: none is certain. */
@@ -61,7 +48,7 @@ static double percent(double share)
 /* "1 to 16 machines" */
 static const char *counts_text(const struct advise_call *w, uint32_t least, uint32_t most)
 {
-    return least == most ? page_made_text(w->made, "%u machine%s", most, plural(most))
+    return least == most ? page_made_text(w->made, "%u machine%s", most, page_plural(most))
                          : page_made_text(w->made, "%u to %u machines", least, most);
 }
 
@@ -99,7 +86,7 @@ void advise_words_runs(const struct advise_call *w)
         least = r->runs[i].machines < least ? r->runs[i].machines : least;
         most = r->runs[i].machines > most ? r->runs[i].machines : most;
     }
-    page_made_head(w->made, "from %zu run%s of ", count, plural((double)count));
+    page_made_head(w->made, "from %zu run%s of ", count, page_plural(count));
     if (r->algorithm_count > 3)
         page_made_head(w->made, "%u algorithms", r->algorithm_count);
     for (uint32_t i = 0; i < r->algorithm_count && r->algorithm_count <= 3; i++)
@@ -269,8 +256,8 @@ static void say_next(const struct advise_call *w, const char *before,
     if (!asked->has_next)
         return;
     page_made_say(w->made, "%s: %s on %u machine%s, %.0f iteration%s", before,
-                  w->fit->algorithms[n->algorithm].name, n->machines, plural(n->machines), n->to,
-                  plural(n->to));
+                  w->fit->algorithms[n->algorithm].name, n->machines, page_plural(n->machines),
+                  n->to, n->to == 1 ? "" : "s");
     if (n->from > 0)
         page_made_say(w->made, " in place of %.0f", n->from);
     page_made_say(w->made, " (%s).\n", time_text(w, n->seconds));
@@ -317,13 +304,13 @@ static void note_algorithm(const struct advise_call *w, const struct advise_algo
 {
     for (uint32_t k = 0; k < a->diverged_count; k++)
         page_warn(w->made, "%s diverged on %u machine%s: it is not advised there%s", a->name,
-                  a->diverged[k], plural(a->diverged[k]),
+                  a->diverged[k], page_plural(a->diverged[k]),
                   a->diverged[k] >= a->diverged_from ? ", nor on more" : "");
     if (a->verdict == ADVISE_ONE_COUNT)
         page_warn(w->made,
                   "%s was measured on %u machine%s only: nothing is said about other counts; a run "
                   "on another count would help",
-                  a->name, a->machines[0], plural(a->machines[0]));
+                  a->name, a->machines[0], page_plural(a->machines[0]));
     if (a->verdict == ADVISE_NO_CURVE)
         page_warn(w->made, "%s has no losses at the largest size: it is left out", a->name);
     if (a->counts == 2)
@@ -385,7 +372,7 @@ static void note_losses(const struct advise_call *w)
         page_warn(w->made,
                   "the losses of %zu run%s go up and down: a loss counts as reached when it is "
                   "seen once, and how sure this is does not include it; smaller steps may converge",
-                  wild, plural((double)wild));
+                  wild, page_plural(wild));
     if (!isnan(w->within) && w->v->best == NULL &&
         fit->lowest - fit->best > FAR_BELOW * (fit->first - fit->lowest))
         page_warn(w->made,

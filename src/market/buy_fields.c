@@ -6,8 +6,6 @@
 #include "market/buy.h"
 
 #include "base/assert.h"
-#include "base/date.h"
-#include "base/text.h"
 #include "page/field.h"
 #include <inttypes.h>
 #include <math.h>
@@ -394,12 +392,7 @@ static const char *against_text(const struct market_buy *w, size_t run)
 
 static const char *finish_text(const struct market_buy *w, double finish_s)
 {
-    char text[32];
-
-    if (isnan(finish_s))
-        return "not done";
-    return page_made_text(w->made, "%s",
-                          base_date_format(finish_s, BASE_DATE_MINUTE, text, sizeof text));
+    return isnan(finish_s) ? "not done" : page_made_value(w->made, SHOAL_UNIT_DATE, finish_s);
 }
 
 /* What of the table is worth a column. */
@@ -444,7 +437,7 @@ static void fill_strategy(const struct market_buy *w, size_t run, const struct s
         .missed = r->missed,
         .moves = r->moves,
         .interruptions = r->interruptions,
-        .jobs = {.first = jobs, .stride = sizeof *jobs, .count = w->job_count},
+        .jobs = page_records(jobs, w->job_count),
     };
     fill_columns(w, r, row);
     of.outcomes = r->jobs;
@@ -479,15 +472,16 @@ static void fill_job(const struct market_buy *w, size_t index, const char *name,
 static void fill_settings(const struct market_buy *w, struct answer *a)
 {
     const struct market_costs *c = &w->costs;
-    char count[32], part[3][32];
+    char part[3][32];
 
     a->step_s = w->v->step_s;
     a->seed = w->v->seed;
     a->format = w->prices->format;
     a->input_hash = page_made_text(w->made, "%016" PRIx64, w->prices->input_hash);
-    a->read = page_made_text(w->made, "%s changes of %zu offers, %s",
-                             base_format_count(w->prices->point_count, count, sizeof count),
-                             w->prices->offer_count, w->prices->format);
+    a->read =
+        page_made_text(w->made, "%s changes of %zu offers, %s",
+                       page_made_value(w->made, SHOAL_UNIT_COUNT, (double)w->prices->point_count),
+                       w->prices->offer_count, w->prices->format);
     a->available = w->avail != NULL ? "as said" : "all the time";
     a->moving = page_made_text(w->made, "%s to start, %s to write a checkpoint every %s",
                                market_buy_duration(c->startup_s, part[0], sizeof part[0]),
@@ -518,9 +512,8 @@ static void fill_answer(const struct market_buy *w, const struct stays *all,
         fill_strategy(w, i, all, &strategies[i]);
     for (size_t i = 0; i < w->job_count; i++)
         fill_job(w, i, all->names[i], &jobs[i]);
-    a->strategies =
-        (shoal_records){.first = strategies, .stride = sizeof *strategies, .count = w->run_count};
-    a->jobs = (shoal_records){.first = jobs, .stride = sizeof *jobs, .count = w->job_count};
+    a->strategies = page_records(strategies, w->run_count);
+    a->jobs = page_records(jobs, w->job_count);
     if (w->job_count > 1)
         a->fleet = a->jobs;
     if (all->places != NULL)
@@ -581,7 +574,7 @@ void market_buy_fill(struct market_buy *w)
     if (made->status == SHOAL_OK)
         fill_answer(w, &all, strategies, jobs, answer);
     adapt_schema(w);
-    made->result.records = (shoal_records){.first = answer, .stride = sizeof *answer, .count = 1};
+    made->result.records = page_records(answer, 1);
     for (size_t i = 0; i < w->run_count; i++)
         kept->results[kept->count++] = w->runs[i].result;
     w->kept = true;

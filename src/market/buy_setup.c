@@ -68,12 +68,11 @@ static void note_odd(struct page_made *made, const struct market_odd *odd)
         {odd->skipped, SHOAL_NOTE_INFO, "file in a folder that is no price history",
          "files in folders that are no price histories"},
     };
-    char text[32];
 
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (rows[i].count > 0)
             page_made_note(made, rows[i].level, "prices: %s %s",
-                           base_format_count(rows[i].count, text, sizeof text),
+                           page_made_value(made, SHOAL_UNIT_COUNT, (double)rows[i].count),
                            rows[i].count == 1 ? rows[i].one : rows[i].many);
 }
 

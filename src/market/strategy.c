@@ -209,10 +209,9 @@ shoal_status shoal_strategy_list(const shoal_result **out_result, shoal_err *err
                             page_made_options(made, rows[i]->opts, rows[i]->opt_count, false)};
         used += put_lines(lines + used, rows[i]);
     }
-    listing->lines = (shoal_records){.first = lines, .stride = sizeof *lines, .count = used};
-    listing->strategies =
-        (shoal_records){.first = listed, .stride = sizeof *listed, .count = COUNT};
+    listing->lines = page_records(lines, used);
+    listing->strategies = page_records(listed, COUNT);
     made->result.schema = &listing_schema;
-    made->result.records = (shoal_records){.first = listing, .stride = sizeof *listing, .count = 1};
+    made->result.records = page_records(listing, 1);
     return page_made_finish(made, out_result, err);
 }

@@ -142,6 +142,11 @@ const char *page_made_value(struct page_made *made, shoal_unit unit, double valu
     return page_made_text(made, "%s", page_unit_text(unit, value, text, sizeof text));
 }
 
+const char *page_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* ---- pictures ---- */
 
 shoal_picture *page_picture(struct page_made *made, shoal_picture_type type, const char *name,

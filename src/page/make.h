@@ -39,12 +39,16 @@ void page_made_own(struct page_made *made, void (*release)(void *owned), void *o
 
 /* Zeroed memory of the result's; NULL when memory is short. */
 void *page_made_alloc(struct page_made *made, size_t count, size_t size);
+/* So many rows, one behind the other. */
+#define page_records(rows, size) \
+    ((shoal_records){.first = (rows), .stride = sizeof *(rows), .count = (size)})
 /* Text of the result's; "" when memory is short, never NULL. */
 const char *page_made_text(struct page_made *made, const char *format, ...) SHOAL_PRINTF(2, 3);
 void page_made_head(struct page_made *made, const char *format, ...) SHOAL_PRINTF(2, 3);
 void page_made_say(struct page_made *made, const char *format, ...) SHOAL_PRINTF(2, 3);
-/* A number of this unit for people, as text of the result's. */
+/* A number of this unit for people, a date to the minute, as text of the result's. */
 const char *page_made_value(struct page_made *made, shoal_unit unit, double value);
+const char *page_plural(uint64_t count); /* "", or "s" */
 void page_made_note(struct page_made *made, shoal_note_level level, const char *format, ...)
     SHOAL_PRINTF(3, 4);
 #define page_warn(made, ...) page_made_note(made, SHOAL_NOTE_WARNING, __VA_ARGS__)

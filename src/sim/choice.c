@@ -92,9 +92,9 @@ shoal_status shoal_policy_list(const shoal_result **out_result, shoal_err *err)
     if (list != NULL && records != NULL) {
         for (size_t i = 0; i < count; i++)
             records[i] = record_of(policies[i]);
-        *list = (shoal_records){.first = records, .stride = sizeof *records, .count = count};
+        *list = page_records(records, count);
         made->result.schema = &list_schema;
-        made->result.records = (shoal_records){.first = list, .stride = sizeof *list, .count = 1};
+        made->result.records = page_records(list, 1);
     }
     return page_made_finish(made, out_result, err);
 }
@@ -127,8 +127,7 @@ shoal_status shoal_policy_show(const char *name, const shoal_result **out_result
         *record = record_of(policy);
         put_knobs(made, policy, record);
         made->result.schema = &shown_schema;
-        made->result.records =
-            (shoal_records){.first = record, .stride = sizeof *record, .count = 1};
+        made->result.records = page_records(record, 1);
     }
     page_made_head(made, "%s: %s\n\n%s\n\npreempts: %s   no idling: %s   no starving: %s\n",
                    policy->name, policy->summary, policy->optimises,

@@ -4,7 +4,6 @@
 
 #include "base/assert.h"
 #include "base/err.h"
-#include "base/text.h"
 #include "page/field.h"
 #include "page/make.h"
 #include "sim/info.h"
@@ -211,21 +210,15 @@ static shoal_records find_worst(struct page_made *made, const struct sim_result 
     }
     for (size_t i = 0; i < count; i++)
         rows[i].job = page_made_text(made, "%s", rows[i].job);
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = count};
+    return page_records(rows, count);
 }
 
 /* ---- what there is to know ---- */
-
-static const char *s_of(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
 
 /* Jobs that failed for good, which may differ between policies. */
 static void note_failed(struct page_made *made, const struct sim_compare *c)
 {
     uint64_t least = UINT64_MAX, most = 0;
-    char failed[32], jobs[32];
 
     for (size_t i = 0; i < c->count; i++) {
         uint64_t n = c->results[i]->metrics.failed;
@@ -234,8 +227,9 @@ static void note_failed(struct page_made *made, const struct sim_compare *c)
     }
     if (most > 0)
         page_warn(made, "%s%s of %s jobs failed and %s left out of the completion times",
-                  least < most ? "up to " : "", base_format_count(most, failed, sizeof failed),
-                  base_format_count(c->results[0]->metrics.jobs, jobs, sizeof jobs),
+                  least < most ? "up to " : "",
+                  page_made_value(made, SHOAL_UNIT_COUNT, (double)most),
+                  page_made_value(made, SHOAL_UNIT_COUNT, (double)c->results[0]->metrics.jobs),
                   most == 1 ? "is" : "are");
 }
 
@@ -275,30 +269,28 @@ static void note_left_out(struct page_made *made, const struct shoal_sim *sim,
     if (large > 0)
         page_warn(made,
                   "%llu of %llu job%s ask%s for more GPUs than this cluster has%s and %s left out",
-                  large, jobs, s_of(jobs), large == 1 ? "s" : "",
+                  large, jobs, page_plural(jobs), large == 1 ? "s" : "",
                   sim->cluster.kind_count > 1 ? " of one kind" : "", large == 1 ? "was" : "were");
     if (other > 0)
         page_warn(made, "%llu of %llu job%s cannot run on this cluster as asked and %s left out",
-                  other, jobs, s_of(jobs), other == 1 ? "was" : "were");
+                  other, jobs, page_plural(jobs), other == 1 ? "was" : "were");
 }
 
 static void note_unproven(struct page_made *made, const struct sim_result *r)
 {
     const struct sim_metrics *m = &r->metrics;
-    char unproven[32], rounds[32];
 
     if (m->unproven > 0)
         page_warn(made,
                   "%s: the decisions of %s of %s rounds are not proven optimal; value and bound "
                   "are up to %.2g apart",
-                  r->policy, base_format_count(m->unproven, unproven, sizeof unproven),
-                  base_format_count(m->rounds, rounds, sizeof rounds), m->unproven_gap);
+                  r->policy, page_made_value(made, SHOAL_UNIT_COUNT, (double)m->unproven),
+                  page_made_value(made, SHOAL_UNIT_COUNT, (double)m->rounds), m->unproven_gap);
 }
 
 static void note_prices(struct page_made *made, const struct sim_prices *prices,
                         const struct sched_cluster *cluster)
 {
-    char text[32];
     double span_s = prices->last_s - prices->first_s;
 
     for (uint32_t k = 0; k < cluster->kind_count; k++) {
@@ -312,7 +304,7 @@ static void note_prices(struct page_made *made, const struct sim_prices *prices,
             page_info(made,
                       "for %s of the price history nobody offers '%s': it costs what the cluster "
                       "says then",
-                      base_format_duration(kind->unpriced_s, text, sizeof text), name);
+                      page_made_value(made, SHOAL_UNIT_SECONDS, kind->unpriced_s), name);
         if (kind->whole)
             page_warn(made,
                       "the price history does not say how many accelerators '%s' has: prices are "
@@ -331,7 +323,7 @@ static void add_notes(struct page_made *made, const struct sim_compare *c)
         page_warn(made,
                   "%llu line%s of the trace %s left out by a rule of its format, such as jobs "
                   "without GPUs",
-                  (unsigned long long)skipped, s_of(skipped), skipped == 1 ? "was" : "were");
+                  (unsigned long long)skipped, page_plural(skipped), skipped == 1 ? "was" : "were");
     if (sim->trace->ignored[0] != '\0')
         page_warn(made, ENV_TABLE_IGNORED, sim->trace->ignored);
     if (sim->prices_ignored[0] != '\0')
@@ -365,29 +357,28 @@ static void tell_setting(struct page_made *made, const struct sim_compare *c)
     const shoal_sim_opts *o = &c->sim->opts;
     uint32_t least = UINT32_MAX, most = 0;
     struct base_buf spec;
-    char text[48];
 
     for (size_t i = 0; i < trace->job_count; i++) {
         least = trace->jobs[i].gpus < least ? trace->jobs[i].gpus : least;
         most = trace->jobs[i].gpus > most ? trace->jobs[i].gpus : most;
     }
     if (trace->job_count > 0)
-        page_made_head(made, "jobs of %s%u GPU%s, submitted over %s; ",
-                       least < most ? page_made_text(made, "%u to ", least) : "", most, s_of(most),
-                       base_format_duration(trace->jobs[trace->job_count - 1].submit_s -
-                                                trace->jobs[0].submit_s,
-                                            text, sizeof text));
+        page_made_head(
+            made, "jobs of %s%u GPU%s, submitted over %s; ",
+            least < most ? page_made_text(made, "%u to ", least) : "", most, page_plural(most),
+            page_made_value(made, SHOAL_UNIT_SECONDS,
+                            trace->jobs[trace->job_count - 1].submit_s - trace->jobs[0].submit_s));
     for (uint32_t k = 0; k < cluster->kind_count; k++)
         page_made_head(made, "%s%s %s", k == 0 ? "" : ", ",
-                       base_format_count(cluster->kinds[k].gpus, text, sizeof text),
+                       page_made_value(made, SHOAL_UNIT_COUNT, (double)cluster->kinds[k].gpus),
                        cluster->kinds[k].name);
     page_made_head(made, "; %zu polic%s", c->count, c->count == 1 ? "y" : "ies");
     if (o->round_s > 0)
         page_made_head(made, ", a decision every %s",
-                       base_format_duration(o->round_s, text, sizeof text));
+                       page_made_value(made, SHOAL_UNIT_SECONDS, o->round_s));
     if (o->react_s > 0)
         page_made_head(made, " and within %s of what happens",
-                       base_format_duration(o->react_s, text, sizeof text));
+                       page_made_value(made, SHOAL_UNIT_SECONDS, o->react_s));
     page_made_head(made, "\ntrace of format %s, input hash %016llx; seed %llu; cluster ",
                    trace->format == NULL ? "-" : trace->format,
                    (unsigned long long)trace->input_hash, (unsigned long long)o->seed);
@@ -440,7 +431,6 @@ shoal_status sim_compare_result(const struct sim_compare *c, const shoal_result 
     struct row *rows = page_made_alloc(made, c->count, sizeof *rows);
     const char **kinds = page_made_alloc(made, sim->cluster.kind_count, sizeof *kinds);
     const char **reasons = page_made_alloc(made, SCHED_WHY_COUNT, sizeof *reasons);
-    char jobs[32], gpus[32];
 
     if (rows == NULL || kinds == NULL || reasons == NULL)
         return page_made_finish(made, out_result, err);
@@ -450,13 +440,14 @@ shoal_status sim_compare_result(const struct sim_compare *c, const shoal_result 
         reasons[i - 1] = sched_reason_name((enum sched_reason)i);
     for (size_t i = 0; i < c->count; i++)
         fill_row(made, c->results[i], sim->opts.seed, kinds, reasons, &rows[i]);
-    made->result.title = page_made_text(
-        made, "%s job%s on %s GPU%s", base_format_count(sim->trace->job_count, jobs, sizeof jobs),
-        s_of(sim->trace->job_count), base_format_count(sim->cluster.gpus, gpus, sizeof gpus),
-        s_of(sim->cluster.gpus));
+    made->result.title =
+        page_made_text(made, "%s job%s on %s GPU%s",
+                       page_made_value(made, SHOAL_UNIT_COUNT, (double)sim->trace->job_count),
+                       page_plural(sim->trace->job_count),
+                       page_made_value(made, SHOAL_UNIT_COUNT, (double)sim->cluster.gpus),
+                       page_plural(sim->cluster.gpus));
     made->result.schema = sim->story_job == SIM_NONE ? &sim_schema : &told_schema;
-    made->result.records =
-        (shoal_records){.first = rows, .stride = sizeof *rows, .count = c->count};
+    made->result.records = page_records(rows, c->count);
     if (sim->story_job != SIM_NONE)
         tell_stories(made, c);
     if (sim->opts.pictures)

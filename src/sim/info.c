@@ -255,8 +255,7 @@ static shoal_records quantiles_of(struct page_made *made, const struct sim_info 
 
     for (size_t q = 0; q < SIM_INFO_QUANTILES && list != NULL; q++)
         list[q] = (struct quantile){quantile_names[q], info->duration_s[q], info->gpus[q]};
-    return (shoal_records){
-        .first = list, .stride = sizeof *list, .count = list != NULL ? SIM_INFO_QUANTILES : 0};
+    return page_records(list, list != NULL ? SIM_INFO_QUANTILES : 0);
 }
 
 static shoal_status fill(struct page_made *made, const struct sim_trace *trace,
@@ -286,25 +285,25 @@ static shoal_status fill(struct page_made *made, const struct sim_trace *trace,
     return st == SHOAL_OK ? count_names(made, trace, true, &r->models) : st;
 }
 
+static const char *number_text(struct page_made *made, uint64_t count)
+{
+    return page_made_value(made, SHOAL_UNIT_COUNT, (double)count);
+}
+
 static const char *count_text(struct page_made *made, uint64_t count, const char *what)
 {
-    char number[32];
-
-    return page_made_text(made, "%s %s%s", base_format_count(count, number, sizeof number), what,
-                          count == 1 ? "" : "s");
+    return page_made_text(made, "%s %s%s", number_text(made, count), what, page_plural(count));
 }
 
 /* "6214e9 41,226, 11cb48 16,091, ... and 7 more" */
 static void head_names(struct page_made *made, const char *what, const shoal_numbers *counts)
 {
-    char number[32];
-
     if (counts->count == 0)
         return;
     page_made_head(made, "%-10s", what);
     for (size_t i = 0; i < counts->count && i < TOP_NAMES; i++)
         page_made_head(made, "%s%s %s", i > 0 ? ", " : "", counts->names[i],
-                       base_format_count((uint64_t)counts->values[i], number, sizeof number));
+                       number_text(made, (uint64_t)counts->values[i]));
     if (counts->count > TOP_NAMES)
         page_made_head(made, " and %zu more", counts->count - TOP_NAMES);
     page_made_head(made, "\n");
@@ -313,15 +312,13 @@ static void head_names(struct page_made *made, const char *what, const shoal_num
 static void head(struct page_made *made, const struct record *r, const struct sim_info *info,
                  const char *cluster)
 {
-    char a[32], b[32], c[32], d[32];
-
     page_made_head(made, "%s in %s, format %s", count_text(made, r->jobs, "job"),
-                   base_format_duration(r->span_s, a, sizeof a), r->format);
+                   page_made_value(made, SHOAL_UNIT_SECONDS, r->span_s), r->format);
     if (r->skipped > 0)
         page_made_head(made, " (%s left out)", count_text(made, r->skipped, "line"));
     if (r->timed > 0)
         page_made_head(made, "\n%-10s%s GPU-hours%s\n", "work",
-                       base_format_count((uint64_t)llround(r->gpu_h), a, sizeof a),
+                       number_text(made, (uint64_t)llround(r->gpu_h)),
                        r->timed < r->jobs ? " in the jobs whose duration is known" : "");
     else
         page_made_head(made, "\n%-10s%s\n", "work",
@@ -333,10 +330,8 @@ static void head(struct page_made *made, const struct record *r, const struct si
         page_made_head(made, "%-10s%s can never run on %s\n", "misfits",
                        count_text(made, info->impossible, "job"), cluster);
     page_made_head(made, "%-10s1 GPU %s, 2-4 %s, 5-8 %s, more %s\n", "sizes",
-                   base_format_count(info->sizes[0], a, sizeof a),
-                   base_format_count(info->sizes[1], b, sizeof b),
-                   base_format_count(info->sizes[2], c, sizeof c),
-                   base_format_count(info->sizes[3], d, sizeof d));
+                   number_text(made, info->sizes[0]), number_text(made, info->sizes[1]),
+                   number_text(made, info->sizes[2]), number_text(made, info->sizes[3]));
     if (r->groups.count != 1 || strcmp(r->groups.names[0], "default") != 0)
         head_names(made, "groups", &r->groups);
     head_names(made, "models", &r->models);
@@ -366,8 +361,7 @@ static shoal_status describe(const struct sim_trace *trace, const struct sched_c
     }
     if (record != NULL) {
         made->result.schema = &schema;
-        made->result.records =
-            (shoal_records){.first = record, .stride = sizeof *record, .count = 1};
+        made->result.records = page_records(record, 1);
         head(made, record, &info, spec);
     }
     warn_ignored(made, trace);
@@ -453,7 +447,7 @@ static shoal_status tell(shoal_env *env, const shoal_trace_opts *opts,
     record->format = trace != NULL ? page_made_text(made, "%s", trace->format) : "nodes";
     record->output = page_made_text(made, "%s", opts->output);
     made->result.schema = &converted_schema;
-    made->result.records = (shoal_records){.first = record, .stride = sizeof *record, .count = 1};
+    made->result.records = page_records(record, 1);
     if (trace != NULL) {
         warn_ignored(made, trace);
         record->jobs = trace->job_count;

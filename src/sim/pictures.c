@@ -435,7 +435,7 @@ static shoal_records make_list(const struct sim_pictures *p, const struct sim_re
     }
     for (size_t i = kind_count; i < kind_count + count; i++)
         all[i].who = page_made_text(p->made, "%s", all[i].who);
-    return (shoal_records){.first = all, .stride = sizeof *all, .count = kind_count + count};
+    return page_records(all, kind_count + count);
 }
 
 /* "Jobs received 97 % of the GPU time they were promised, 94 % on the kind that was promised; the

@@ -388,11 +388,6 @@ static const char *share_text(double share, char *buf, size_t size)
 #define COUNT(count)   base_format_count(count, (char[32]){""}, 32)
 #define TIME(seconds)  base_format_duration(seconds, (char[48]){""}, 48)
 
-static const char *s_of(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /* " (506 to 640 in 3 draws)", where they differ as they are written. */
 static void put_range(struct base_buf *out, const struct study *study, struct study_range range)
 {
@@ -604,7 +599,7 @@ void study_say_first(const struct study *study, struct base_buf *out)
         base_buf_printf(out,
                         " This is a study of %zu job%s: differences are of single jobs, and "
                         "failures are left out.",
-                        study->jobs.count, s_of(study->jobs.count));
+                        study->jobs.count, page_plural(study->jobs.count));
 }
 
 void study_say_second(const struct study *study, struct base_buf *out)

@@ -418,7 +418,7 @@ static shoal_records fill_delays(struct page_made *made, const struct study_tall
         for (uint32_t w = 0; w <= SIM_WAIT_COUNT; w++)
             rows[s].by[w] = &t->delays[s][w];
     }
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = STUDY_SIZES + 1};
+    return page_records(rows, STUDY_SIZES + 1);
 }
 
 static shoal_records fill_places(struct page_made *made, const struct study_tally *t,
@@ -434,7 +434,7 @@ static shoal_records fill_places(struct page_made *made, const struct study_tall
             .beside_gpu_s = t->beside_gpu_s[s],
             .slow_gpu_s = t->slow_gpu_s[s],
         };
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = STUDY_SIZES};
+    return page_records(rows, STUDY_SIZES);
 }
 
 static double sum_of(const double *sizes)
@@ -504,7 +504,7 @@ static shoal_records fill_runs(struct page_made *made, const struct study *s)
         if (run->simulated)
             fill_simulated(made, s, r, servers, run);
     }
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = STUDY_RUNS};
+    return page_records(rows, STUDY_RUNS);
 }
 
 /* A row for each reason, a column for each size that has jobs. */
@@ -523,7 +523,7 @@ static shoal_records fill_waiting(struct page_made *made, const struct study *s)
         rows[i].all_s = t->delays[STUDY_ALL][reasons[i].why].total_s;
         rows[i].share = all_s > 0 ? rows[i].all_s / all_s : 0;
     }
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = SIM_WAIT_COUNT};
+    return page_records(rows, SIM_WAIT_COUNT);
 }
 
 /* Median and tail over the jobs that waited for the reason. Nobody waits long for the next round. */
@@ -547,7 +547,7 @@ static shoal_records fill_waits(struct page_made *made, const struct study *s)
                     .p95_s = d->jobs >= STUDY_FEW ? d->p95_s : (double)NAN,
                 };
         }
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = count};
+    return page_records(rows, count);
 }
 
 static shoal_records fill_sizes(struct page_made *made, const struct study *s)
@@ -571,7 +571,7 @@ static shoal_records fill_sizes(struct page_made *made, const struct study *s)
             .slow_gpu_s = t->slow_gpu_s[size],
         };
     }
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = count};
+    return page_records(rows, count);
 }
 
 static shoal_records fill_classes(struct page_made *made, const struct study *s)
@@ -583,7 +583,7 @@ static shoal_records fill_classes(struct page_made *made, const struct study *s)
                                    .cause = study_cause_name(study_classes[c].cause),
                                    .retry = study_classes[c].retry,
                                    .lost = s->lost[c]};
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = STUDY_CLASSES};
+    return page_records(rows, STUDY_CLASSES);
 }
 
 /* Of groups that have jobs. */
@@ -711,7 +711,7 @@ shoal_status study_result(struct study_case *c, const shoal_result **out_result,
         fill_row(made, c, row);
         made->result.title = page_made_text(made, "What holds %u GPUs back", c->cluster.gpus);
         made->result.schema = &study_schema;
-        made->result.records = (shoal_records){.first = row, .stride = sizeof *row, .count = 1};
+        made->result.records = page_records(row, 1);
         const char *verdict[] = {row->say_lost, row->say_first, row->say_unsure};
         for (size_t i = 0; i < BASE_COUNT(verdict); i++)
             if (verdict[i] != NULL)
