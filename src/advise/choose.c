@@ -466,8 +466,6 @@ shoal_status advise_choose(const struct base_alloc *alloc, const struct advise_f
 
 /* ---- changes on the way ----
  *
- * When to change algorithm or machines on the way down (choose.h).
- *
  * A dynamic program over losses: the least time (or cost) at which level k is passed with candidate
  * c at work is that of level k - 1 with c, or the least of all there and a change. Cost LEVELS x
  * candidates; exact for the table given. Tests, with the slow search of all paths:

@@ -135,9 +135,7 @@ shoal_status advise_runs_add(struct advise_runs *runs, struct advise_run *run,
     return SHOAL_OK;
 }
 
-/* ---- what `shoal train --json` prints ----
- *
- * What `shoal train --json` prints: one object for each run, one after the other. */
+/* ---- what `shoal train --json` prints: one object for each run, one after the other ---- */
 
 enum { TEXT_MAX = 256 << 20, SETTINGS_MAX = 16 * 1024, THREADS_MAX = 4096 };
 

@@ -85,7 +85,7 @@ void market_avail_facts_get(const struct market_avail *avail, struct market_avai
     *out = avail->facts;
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* ---- asking ---- */
 
 /* How many levels begin at or before at_s, when the pattern begins at begin_s; *cursor is where to
  * look first. */
@@ -192,7 +192,7 @@ double market_avail_from_s(const struct market_avail *avail)
     return avail == NULL ? -INFINITY : from_s;
 }
 
-/* --- making patterns ------------------------------------------------------------------------- */
+/* ---- making patterns ---- */
 
 static shoal_status add_pattern(struct market_avail *avail, double period_s, uint32_t *out)
 {
@@ -255,7 +255,7 @@ static void stream_of(const struct market_prices *prices, const struct market_of
     base_rand_init(out, seed, name);
 }
 
-/* --- draw ------------------------------------------------------------------------------------ */
+/* ---- draw ---- */
 
 /* Levels of one offer from the start of prices to their end, in whole seconds. */
 static shoal_status draw_offer(struct market_avail *avail, const struct market_prices *prices,
@@ -327,9 +327,7 @@ shoal_status market_avail_draw(const struct market_prices *prices, double up_s, 
     return SHOAL_OK;
 }
 
-/* ---- traces given to the offers they are of, by zone and kind ----
- *
- * Market_avail_load: traces given to the offers they are of, by zone and kind. */
+/* ---- traces given to the offers they are of, by zone and kind ---- */
 
 /* zone, NUL, kind. */
 static size_t trace_key(const char *zone, const char *kind, char *key, size_t size)
@@ -494,8 +492,6 @@ shoal_status market_avail_load(shoal_env *env, const struct market_prices *price
 }
 
 /* ---- traces of other places as patterns that repeat ----
- *
- * Market_avail_cut: traces of other places as patterns that repeat.
  *
  * What falls together is kept together. In the public traces of 2022 and 2023 zones of one region
  * have correlations of 0.25 to 0.6 for the same GPU, one zone's kinds with different GPUs about 0,

@@ -110,9 +110,7 @@ const shoal_opt *shoal_market_opt_rows(size_t *out_count)
 
 void shoal_market_opts_init(shoal_market_opts *opts)
 {
-    memset(opts, 0, sizeof *opts);
-    opts->struct_size = sizeof *opts;
-    base_opt_defaults(rows, BASE_COUNT(rows), opts);
+    base_opt_take(rows, BASE_COUNT(rows), NULL, opts, sizeof *opts);
 }
 
 /* ---- which strategies ---- */
@@ -488,9 +486,7 @@ shoal_status shoal_market_run(shoal_env *env, const shoal_market_opts *given, sh
     shoal_market_opts opts;
     shoal_err own = SHOAL_ERR_INIT;
 
-    shoal_market_opts_init(&opts);
-    if (given != NULL && given->struct_size >= sizeof given->struct_size)
-        memcpy(&opts, given, given->struct_size < sizeof opts ? given->struct_size : sizeof opts);
+    base_opt_take(rows, BASE_COUNT(rows), given, &opts, sizeof opts);
     err = err != NULL ? err : &own;
     if (env == NULL || out_result == NULL || opts.price_count == 0 || opts.prices == NULL ||
         opts.strategy == NULL || opts.transfer == NULL || opts.egress == NULL ||

@@ -1,4 +1,4 @@
-/* prices.c - histories of prices as values (prices.h): asking and freeing. Loading is load.c,
+/* prices.c - histories of prices as values (prices.h): asking, freeing, choosing. Loading is load.c,
  * writing prices_shoal.c. */
 #include "market/prices.h"
 
@@ -84,7 +84,7 @@ double market_price_at(const struct market_prices *prices, uint32_t offer, doubl
 
 /* ---- zones that go by two names ----
  *
- * Zones that go by two names. AWS has ids of zones (use1-az4) beside names (us-east-1b), and
+ * AWS has ids of zones (use1-az4) beside names (us-east-1b), and
  * which name is which id differs from account to account; a catalogue tells prices by id, a history of
  * spot prices by name. Read together they would be twice the zones there are. */
 

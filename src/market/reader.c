@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- pieces of text -------------------------------------------------------------------------- */
+/* ---- pieces of text ---- */
 
 bool market_starts(const char *head, size_t size, const char *word)
 {
@@ -48,7 +48,7 @@ struct env_cell market_region_of(struct env_cell zone)
     return zone;
 }
 
-/* --- values ---------------------------------------------------------------------------------- */
+/* ---- values ---- */
 
 double market_read_time(struct env_table *table, struct env_cell cell)
 {
@@ -128,7 +128,7 @@ enum market_how market_read_how(struct market_read *rd, struct env_cell cell)
     return MARKET_ON_DEMAND;
 }
 
-/* --- offers ---------------------------------------------------------------------------------- */
+/* ---- offers ---- */
 
 static void full(struct market_read *rd, shoal_status st)
 {

@@ -15,10 +15,10 @@
 const char *const market_end_names[MARKET_END_COUNT] = {"done",  "moved",  "interrupted",
                                                         "guard", "budget", "history"};
 
-/* ---- the offers ----
+/* ---- the offers in time ----
  *
- * The offers of a replay in time: their prices, how many can be had, and what has
- * been seen of them so far. Every change of a slot is one item of a heap. */
+ * Their prices, how many can be had, and what has been seen of them so far. Every change of a slot is one item
+ * of a heap. */
 
 static double next_change(const struct replay_slot *s)
 {
@@ -111,9 +111,7 @@ static bool take_changes(struct replay *r, uint32_t slot)
     return s->up > up || s->usd_h < usd_h || (isnan(usd_h) && !isnan(s->usd_h));
 }
 
-/* ---- the guard ----
- *
- * The guard: from when on a job must be on demand to be sure of its deadline.
+/* ---- the guard: from when on a job must be on demand to be sure of its deadline ----
  *
  * Sure means: counting only steps that no interruption can take away, and paying for the
  * checkpoint, the transfer, the start-up and all later checkpoints. The offer that allows the
@@ -507,8 +505,8 @@ static void change(struct replay *r, uint32_t slot)
 
 /* ---- a decision ----
  *
- * One decision of a replay: the strategy scores offers for every job that is to
- * be asked, the assignment settles who gets what, and jobs are sent there. */
+ * The strategy scores offers for every job that is to be asked, the assignment settles who gets what, and jobs are
+ * sent there. */
 
 /* In place of an infinite score of holding nothing; offers scored higher are not taken. */
 #define SCORE_MAX 1e12

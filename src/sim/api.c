@@ -1,8 +1,7 @@
 /* api.c - the public face of the simulator (shoal/sim.h): its options as rows, traces loaded once, policies run on
  * them side by side, and the log of events.
  *
- * Structs of callers compiled against an older header are shorter: what they do not know of keeps its
- * default. Tests: tests/unit/sim/test_api.c, test_choice.c. */
+ * Tests: tests/unit/sim/test_api.c, test_choice.c. */
 #include "sim/compare.h"
 
 #include "base/arena.h"
@@ -97,9 +96,7 @@ const shoal_opt *shoal_sim_opt_rows(size_t *out_count)
 
 void shoal_sim_opts_init(shoal_sim_opts *opts)
 {
-    memset(opts, 0, sizeof *opts);
-    opts->struct_size = sizeof *opts;
-    base_opt_defaults(opt_rows, BASE_COUNT(opt_rows), opts);
+    base_opt_take(opt_rows, BASE_COUNT(opt_rows), NULL, opts, sizeof *opts);
 }
 
 /* ---- which policies run, and which knobs each of them gets ---- */
@@ -473,9 +470,7 @@ shoal_status shoal_sim_new(shoal_env *env, const shoal_sim_opts *given, shoal_si
 {
     shoal_sim_opts opts;
 
-    shoal_sim_opts_init(&opts);
-    if (given != NULL && given->struct_size >= sizeof given->struct_size)
-        memcpy(&opts, given, given->struct_size < sizeof opts ? given->struct_size : sizeof opts);
+    base_opt_take(opt_rows, BASE_COUNT(opt_rows), given, &opts, sizeof opts);
     if (env == NULL || out_sim == NULL || opts.trace_count == 0 || opts.traces == NULL ||
         opts.cluster == NULL || opts.policy == NULL)
         return base_err(err, SHOAL_E_INVAL,

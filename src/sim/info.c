@@ -149,17 +149,14 @@ const shoal_opt *shoal_trace_convert_opt_rows(size_t *out_count)
 
 void shoal_trace_opts_init(shoal_trace_opts *opts)
 {
-    *opts = (shoal_trace_opts){.struct_size = sizeof *opts};
-    base_opt_defaults(rows, BASE_COUNT(rows), opts);
+    base_opt_take(rows, BASE_COUNT(rows), NULL, opts, sizeof *opts);
 }
 
 static shoal_trace_opts take(const shoal_trace_opts *given)
 {
     shoal_trace_opts opts;
 
-    shoal_trace_opts_init(&opts);
-    if (given != NULL && given->struct_size >= sizeof given->struct_size)
-        memcpy(&opts, given, given->struct_size < sizeof opts ? given->struct_size : sizeof opts);
+    base_opt_take(rows, BASE_COUNT(rows), given, &opts, sizeof opts);
     return opts;
 }
 

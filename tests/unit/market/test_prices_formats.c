@@ -1,4 +1,4 @@
-/* Tests of the readers of prices (src/market/prices_*.c), reader.c, when.c and settle.c. */
+/* Tests of the readers of prices (src/market/prices_*.c), reader.c, when.c and draft.c. */
 #include "prices_text.h"
 #include "unit/market/market_world.h"
 
