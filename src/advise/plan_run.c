@@ -242,28 +242,26 @@ struct run {
 
 #define ROW struct run
 static const shoal_field run_fields[] = {
-    FIELD(algorithm, "algorithm", "ALGORITHM", NONE, 0, 1, "its name", CUT),
-    FIELD(r.machines, "machines", "MACHINES", COUNT, 0, 1, "how many"),
-    FIELD(r.fraction, "data", "DATA", PERCENT, 0, 1, "the part of the data"),
-    FIELD(r.iterations, "iterations", "ITERATIONS", COUNT, 0, 1, "how many"),
-    FIELD(r.seconds, "seconds", "TIME", SECONDS, 0, 1, "that it is expected to take"),
-    NAMED(r.cost, "cost", NONE, 0, "in cost_unit"),
-    FIELD(usd, NULL, "COST", USD, 0, 1, "of all its machines", SPARSE),
-    FIELD(machine_s, NULL, "MACHINE TIME", SECONDS, 0, 1, "of all its machines together", SPARSE),
-    NAMED(r.sure, "sure", SHARE, 0,
-          "to within what share the time of an iteration is known once it is made"),
-    FIELD(then, NULL, "THEN SURE TO", SHARE, 0, 1,
-          "to within what share the time of an iteration is known once it is made"),
+    FIELD(algorithm, "ALGORITHM", NONE, 0, 1, "its name", CUT),
+    FIELD_NAMED(r.machines, "machines", "MACHINES", COUNT, 0, 1, "how many"),
+    FIELD_NAMED(r.fraction, "data", "DATA", PERCENT, 0, 1, "the part of the data"),
+    FIELD_NAMED(r.iterations, "iterations", "ITERATIONS", COUNT, 0, 1, "how many"),
+    FIELD_NAMED(r.seconds, "seconds", "TIME", SECONDS, 0, 1, "that it is expected to take"),
+    DATA_NAMED(r.cost, "cost", NONE, 0, "in cost_unit"),
+    COLUMN(usd, "COST", USD, 0, 1, "of all its machines", SPARSE),
+    COLUMN(machine_s, "MACHINE TIME", SECONDS, 0, 1, "of all its machines together", SPARSE),
+    DATA_NAMED(r.sure, "sure", SHARE, 0,
+               "to within what share the time of an iteration is known once it is made"),
+    COLUMN(then, "THEN SURE TO", SHARE, 0, 1,
+           "to within what share the time of an iteration is known once it is made"),
     DATA(command, NONE, 0, "the line for a shell that makes it"),
 };
-static const shoal_schema run_schema = SCHEMA("run", "Runs to make", "A run to make", run_fields);
+SCHEMA(run, "run", "Runs to make", "A run to make");
 static const shoal_field line_fields[] = {
-    FIELD(command, NULL, "COMMAND", NONE, 0, 1,
-          "for a shell; what they print goes into a file of runs"),
+    COLUMN(command, "COMMAND", NONE, 0, 1, "for a shell; what they print goes into a file of runs"),
 };
 #undef ROW
-static const shoal_schema line_schema =
-    SCHEMA("line", "Lines that make them", "A line for a shell", line_fields);
+SCHEMA(line, "line", "Lines that make them", "A line for a shell");
 
 struct row {
     double budget, cost, before, after, gap;
@@ -276,9 +274,9 @@ static const shoal_field fields[] = {
     DATA(budget, NONE, 0, "in cost_unit"),
     DATA(cost, NONE, 0, "of all runs, in cost_unit"),
     DATA(cost_unit, NONE, 0, "usd or machine-seconds"),
-    NAMED(before, "sure_before", SHARE, -1,
-          "to within what share the time of an iteration is known now"),
-    NAMED(after, "sure_after", SHARE, -1, "and once all runs are made"),
+    DATA_NAMED(before, "sure_before", SHARE, -1,
+               "to within what share the time of an iteration is known now"),
+    DATA_NAMED(after, "sure_after", SHARE, -1, "and once all runs are made"),
     DATA(gap, SHARE, -1,
          "proven: how much the best choice of runs within the budget could be better, of the sum "
          "of variances"),
@@ -287,7 +285,7 @@ static const shoal_field fields[] = {
 };
 #undef ROW
 static const shoal_schema schema =
-    SCHEMA("advise --plan", NULL, "Which runs are worth making", fields);
+    SCHEMA_OF("advise --plan", NULL, "Which runs are worth making", fields);
 
 const shoal_schema *shoal_advise_plan_schema(void)
 {

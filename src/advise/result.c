@@ -23,50 +23,47 @@ struct candidate {
 
 #define ROW struct candidate
 static const shoal_field candidate_fields[] = {
-    FIELD(algorithm, "algorithm", "ALGORITHM", NONE, 0, 1, "its name", CUT),
-    FIELD(c.machines, "machines", "MACHINES", COUNT, 0, 1, "how many"),
+    FIELD(algorithm, "ALGORITHM", NONE, 0, 1, "its name", CUT),
+    FIELD_NAMED(c.machines, "machines", "MACHINES", COUNT, 0, 1, "how many"),
     DATA(
         verdict, NONE, 0,
         "good, or why it is not advised: no-curve, diverged, one-count, too-far, never, unreached"),
-    NAMED(c.p.measured, "measured", NONE, 0, "whether a run on so many machines got there"),
-    FIELD(time_s[0], NULL, "TIME", SECONDS, -1, 1, "predicted time to the loss, or measured",
+    DATA_NAMED(c.p.measured, "measured", NONE, 0, "whether a run on so many machines got there"),
+    COLUMN(time_s[0], "TIME", SECONDS, -1, 1, "predicted time to the loss, or measured", SPARSE),
+    COLUMN(time_s[1], "5 %", SECONDS, 0, 2, "the time is shorter with a probability of 5 %",
+           SPARSE),
+    COLUMN(time_s[2], "95 %", SECONDS, 0, 2, "the time is shorter with a probability of 95 %",
+           SPARSE),
+    COLUMN(loss[0], "LOSS", VALUE, -1, 1, "predicted loss by the deadline", SPARSE),
+    COLUMN(loss[1], "5 %", VALUE, 0, 2, "the loss is lower with a probability of 5 %", SPARSE),
+    COLUMN(loss[2], "95 %", VALUE, 0, 2, "the loss is lower with a probability of 95 %", SPARSE),
+    DATA_NAMED(c.seconds, "seconds", SECONDS, -1,
+               "predicted time to the loss, or measured; the deadline where no loss was asked for"),
+    DATA_NAMED(c.low_s, "low_s", SECONDS, -1, "it is less with a probability of 5 %"),
+    DATA_NAMED(c.high_s, "high_s", SECONDS, -1, "it is less with a probability of 95 %"),
+    DATA_NAMED(c.at_most_s, "at_most_s", SECONDS, -1,
+               "the first measurement of its run, which was past the loss already", OPTIONAL),
+    DATA_NAMED(c.p.steps, "iterations", COUNT, -1, "predicted iterations to the loss"),
+    DATA_NAMED(c.p.step_s, "iteration_s", SECONDS, -1, "predicted time of an iteration"),
+    COLUMN(usd, "COST", USD, -1, 1, "of all machines for that time", SPARSE),
+    COLUMN(machine_s, "MACHINE TIME", SECONDS, -1, 1, "of all machines together", SPARSE),
+    DATA_NAMED(c.cost, "cost", NONE, -1, "of that time, in cost_unit"),
+    DATA_NAMED(c.low_cost, "low_cost", NONE, -1, "of low_s"),
+    DATA_NAMED(c.high_cost, "high_cost", NONE, -1, "of high_s"),
+    FIELD(near_fastest, "P(FASTEST)", SHARE, 1, 3, "probability of being within 5 % of the fastest",
           SPARSE),
-    FIELD(time_s[1], NULL, "5 %", SECONDS, 0, 2, "the time is shorter with a probability of 5 %",
-          SPARSE),
-    FIELD(time_s[2], NULL, "95 %", SECONDS, 0, 2, "the time is shorter with a probability of 95 %",
-          SPARSE),
-    FIELD(loss[0], NULL, "LOSS", VALUE, -1, 1, "predicted loss by the deadline", SPARSE),
-    FIELD(loss[1], NULL, "5 %", VALUE, 0, 2, "the loss is lower with a probability of 5 %", SPARSE),
-    FIELD(loss[2], NULL, "95 %", VALUE, 0, 2, "the loss is lower with a probability of 95 %",
-          SPARSE),
-    NAMED(c.seconds, "seconds", SECONDS, -1,
-          "predicted time to the loss, or measured; the deadline where no loss was asked for"),
-    NAMED(c.low_s, "low_s", SECONDS, -1, "it is less with a probability of 5 %"),
-    NAMED(c.high_s, "high_s", SECONDS, -1, "it is less with a probability of 95 %"),
-    NAMED(c.at_most_s, "at_most_s", SECONDS, -1,
-          "the first measurement of its run, which was past the loss already", OPTIONAL),
-    NAMED(c.p.steps, "iterations", COUNT, -1, "predicted iterations to the loss"),
-    NAMED(c.p.step_s, "iteration_s", SECONDS, -1, "predicted time of an iteration"),
-    FIELD(usd, NULL, "COST", USD, -1, 1, "of all machines for that time", SPARSE),
-    FIELD(machine_s, NULL, "MACHINE TIME", SECONDS, -1, 1, "of all machines together", SPARSE),
-    NAMED(c.cost, "cost", NONE, -1, "of that time, in cost_unit"),
-    NAMED(c.low_cost, "low_cost", NONE, -1, "of low_s"),
-    NAMED(c.high_cost, "high_cost", NONE, -1, "of high_s"),
-    FIELD(near_fastest, "near_fastest", "P(FASTEST)", SHARE, 1, 3,
-          "probability of being within 5 % of the fastest", SPARSE),
-    FIELD(near_cheapest, "near_cheapest", "P(CHEAPEST)", SHARE, 1, 3,
+    FIELD(near_cheapest, "P(CHEAPEST)", SHARE, 1, 3,
           "probability of being within 5 % of the cheapest", SPARSE),
     DATA(in_time, SHARE, 1, "probability of being there by the deadline"),
-    NAMED(c.loss, "loss", VALUE, -1, "predicted by the deadline"),
-    NAMED(c.low_loss, "low_loss", VALUE, -1, "it is lower with a probability of 5 %"),
-    NAMED(c.high_loss, "high_loss", VALUE, -1, "it is lower with a probability of 95 %"),
-    FIELD(remarks, NULL, "REMARKS", NONE, 0, 1,
-          "what it is best in; measured: a run on so many machines got there; at most: its run "
-          "begins past the loss"),
+    DATA_NAMED(c.loss, "loss", VALUE, -1, "predicted by the deadline"),
+    DATA_NAMED(c.low_loss, "low_loss", VALUE, -1, "it is lower with a probability of 5 %"),
+    DATA_NAMED(c.high_loss, "high_loss", VALUE, -1, "it is lower with a probability of 95 %"),
+    COLUMN(remarks, "REMARKS", NONE, 0, 1,
+           "what it is best in; measured: a run on so many machines got there; at most: its run "
+           "begins past the loss"),
 };
 #undef ROW
-static const shoal_schema candidate_schema =
-    SCHEMA("candidate", NULL, "An algorithm on some machines", candidate_fields);
+SCHEMA(candidate, "candidate", NULL, "An algorithm on some machines");
 
 /* ---- changes on the way ---- */
 
@@ -79,34 +76,34 @@ struct leg {
 
 #define ROW struct leg
 static const shoal_field leg_fields[] = {
-    FIELD(algorithm, "algorithm", "ALGORITHM", NONE, 0, 1, "its name"),
-    FIELD(machines, "machines", "MACHINES", COUNT, 0, 1, "how many"),
-    FIELD(leg.from_loss, "from_loss", "FROM LOSS", VALUE, 0, 1, "where it begins"),
-    FIELD(leg.to_loss, "to_loss", "TO LOSS", VALUE, 0, 1, "where it ends"),
-    FIELD(leg.seconds, "seconds", "TIME", SECONDS, 0, 1, "predicted, with the change"),
-    NAMED(leg.cost, "cost", NONE, 0, "in cost_unit"),
-    FIELD(usd, NULL, "COST", USD, 0, 1, "of all machines", SPARSE),
-    FIELD(machine_s, NULL, "MACHINE TIME", SECONDS, 0, 1, "of all machines together", SPARSE),
+    FIELD(algorithm, "ALGORITHM", NONE, 0, 1, "its name"),
+    FIELD(machines, "MACHINES", COUNT, 0, 1, "how many"),
+    FIELD_NAMED(leg.from_loss, "from_loss", "FROM LOSS", VALUE, 0, 1, "where it begins"),
+    FIELD_NAMED(leg.to_loss, "to_loss", "TO LOSS", VALUE, 0, 1, "where it ends"),
+    FIELD_NAMED(leg.seconds, "seconds", "TIME", SECONDS, 0, 1, "predicted, with the change"),
+    DATA_NAMED(leg.cost, "cost", NONE, 0, "in cost_unit"),
+    COLUMN(usd, "COST", USD, 0, 1, "of all machines", SPARSE),
+    COLUMN(machine_s, "MACHINE TIME", SECONDS, 0, 1, "of all machines together", SPARSE),
 };
 #undef ROW
-static const shoal_schema leg_schema = SCHEMA("leg", NULL, "A part of the way", leg_fields);
+SCHEMA(leg, "leg", NULL, "A part of the way");
 
 struct path {
     shoal_records legs;
-    double seconds, low_s, high_s, cost, gain;
+    struct advise_path p; /* but for its legs */
 };
 
 #define ROW struct path
 static const shoal_field path_fields[] = {
     LIST(legs, "legs", NULL, 0, leg_schema, "in their order"),
-    DATA(seconds, SECONDS, -1, "of all of it"),
-    DATA(low_s, SECONDS, -1, "it is less with a probability of 5 %"),
-    DATA(high_s, SECONDS, -1, "it is less with a probability of 95 %"),
-    DATA(cost, NONE, -1, "in cost_unit"),
-    DATA(gain, SHARE, 1, "of the time (or cost) without a change, what it saves"),
+    DATA_NAMED(p.seconds, "seconds", SECONDS, -1, "of all of it"),
+    DATA_NAMED(p.low_s, "low_s", SECONDS, -1, "it is less with a probability of 5 %"),
+    DATA_NAMED(p.high_s, "high_s", SECONDS, -1, "it is less with a probability of 95 %"),
+    DATA_NAMED(p.cost, "cost", NONE, -1, "in cost_unit"),
+    DATA_NAMED(p.gain, "gain", SHARE, 1, "of the time (or cost) without a change, what it saves"),
 };
 #undef ROW
-static const shoal_schema path_schema = SCHEMA("path", NULL, "A way with changes", path_fields);
+SCHEMA(path, "path", NULL, "A way with changes");
 
 /* ---- the run to make next ---- */
 
@@ -118,15 +115,15 @@ struct next {
 #define ROW struct next
 static const shoal_field next_fields[] = {
     DATA(algorithm, NONE, 0, "its name"),
-    NAMED(n.machines, "machines", COUNT, 0, "how many"),
-    NAMED(n.from, "from_iteration", COUNT, 0, "iterations that its run has; 0: there is none"),
-    NAMED(n.to, "to_iteration", COUNT, 0, "iterations that it should have"),
-    NAMED(n.seconds, "seconds", SECONDS, 0, "of the way from one to the other"),
-    NAMED(n.cost, "machine_s", SECONDS, 0, "of all its machines together"),
-    NAMED(n.chance, "chance", SHARE, 0, "probability that it is near the best"),
+    DATA_NAMED(n.machines, "machines", COUNT, 0, "how many"),
+    DATA_NAMED(n.from, "from_iteration", COUNT, 0, "iterations that its run has; 0: there is none"),
+    DATA_NAMED(n.to, "to_iteration", COUNT, 0, "iterations that it should have"),
+    DATA_NAMED(n.seconds, "seconds", SECONDS, 0, "of the way from one to the other"),
+    DATA_NAMED(n.cost, "machine_s", SECONDS, 0, "of all its machines together"),
+    DATA_NAMED(n.chance, "chance", SHARE, 0, "probability that it is near the best"),
 };
 #undef ROW
-static const shoal_schema next_schema = SCHEMA("next", NULL, "A run to make", next_fields);
+SCHEMA(next, "next", NULL, "A run to make");
 
 /* ---- what it rests on ---- */
 
@@ -138,28 +135,27 @@ struct algorithm {
 
 #define ROW struct algorithm
 static const shoal_field algorithm_fields[] = {
-    FIELD(name, "algorithm", "ALGORITHM", NONE, 0, 1, "its name"),
+    FIELD_NAMED(name, "algorithm", "ALGORITHM", NONE, 0, 1, "its name"),
     DATA(verdict, NONE, 0, "good, or why it is not advised: no-curve, diverged, one-count"),
-    FIELD(form, "form", "FORM", NONE, 0, 1, "of its model of convergence: stretched or features"),
+    FIELD(form, "FORM", NONE, 0, 1, "of its model of convergence: stretched or features"),
     DATA(machines, COUNT, 0, "counts it was measured on"),
-    FIELD(machines_text, NULL, "MEASURED ON", NONE, 0, 1, "machine counts"),
+    COLUMN(machines_text, "MEASURED ON", NONE, 0, 1, "machine counts"),
     DATA(diverged, COUNT, 0, "counts it diverged on"),
-    FIELD(diverged_text, NULL, "DIVERGED ON", NONE, 0, 1, "machine counts", SPARSE),
-    FIELD(lowest, "lowest", "LOWEST LOSS", VALUE, 0, 1, "measured"),
-    FIELD(best, "best", "BEST LOSS", VALUE, 0, 1, "estimate of the lowest that it can reach"),
+    COLUMN(diverged_text, "DIVERGED ON", NONE, 0, 1, "machine counts", SPARSE),
+    FIELD(lowest, "LOWEST LOSS", VALUE, 0, 1, "measured"),
+    FIELD(best, "BEST LOSS", VALUE, 0, 1, "estimate of the lowest that it can reach"),
     DATA(theta, NONE, 0,
          "an iteration on m machines over data of a size takes theta[0] + theta[1] size/m + "
          "theta[2] log m + theta[3] m seconds, the largest size measured being 1"),
-    FIELD(off_inside, "off_inside", "OFF BETWEEN", SHARE, 0, 1,
+    FIELD(off_inside, "OFF BETWEEN", SHARE, 0, 1,
           "how far off predicted iterations are between the counts measured, for each doubling of "
           "machines"),
-    FIELD(off_outside, "off_outside", "OFF BEYOND", SHARE, 0, 1, "the same beyond them"),
-    FIELD(off_ahead, "off_ahead", "OFF AHEAD", SHARE, 0, 1,
+    FIELD(off_outside, "OFF BEYOND", SHARE, 0, 1, "the same beyond them"),
+    FIELD(off_ahead, "OFF AHEAD", SHARE, 0, 1,
           "how far off they are further on, for each doubling of iterations"),
 };
 #undef ROW
-static const shoal_schema algorithm_schema =
-    SCHEMA("algorithm", NULL, "An algorithm", algorithm_fields);
+SCHEMA(algorithm, "algorithm", NULL, "An algorithm");
 
 /* ---- the answer ---- */
 
@@ -181,18 +177,17 @@ struct row {
 static const shoal_field fields[] = {
     DATA(target, VALUE, 0, "the loss that was asked for"),
     DATA(deadline_s, SECONDS, 0, "that was asked for"),
-    FIELD(size, "size", "SIZE OF THE DATA", VALUE, 0, 0,
-          "of the job's data, in the unit of the runs"),
+    FIELD(size, "SIZE OF THE DATA", VALUE, 0, 0, "of the job's data, in the unit of the runs"),
     DATA(cost_unit, NONE, 0, "usd or machine-hours"),
-    FIELD(lowest, "lowest", "LOWEST LOSS MEASURED", VALUE, -1, 0, "the lowest loss measured"),
-    FIELD(best, "best", "BEST LOSS", VALUE, -1, 0,
+    FIELD(lowest, "LOWEST LOSS MEASURED", VALUE, -1, 0, "the lowest loss measured"),
+    FIELD(best, "BEST LOSS", VALUE, -1, 0,
           "the lowest that can be reached, as was given or estimated"),
-    FIELD(runs, "runs", "RUNS", COUNT, 0, 0, "that were given"),
-    FIELD(copies, "copies", "COPIES AMONG THEM", COUNT, 0, 0,
+    FIELD(runs, "RUNS", COUNT, 0, 0, "that were given"),
+    FIELD(copies, "COPIES AMONG THEM", COUNT, 0, 0,
           "runs equal to another in every number, which count once"),
     DATA(same_rows, COUNT, 0, "rows equal to the one before, which were left out"),
-    FIELD(input_hash, "input_hash", "INPUT HASH", NONE, 0, 0, "of all files of runs"),
-    FIELD(seed, "seed", "SEED", NONE, 0, 0, "of the draws"),
+    FIELD(input_hash, "INPUT HASH", NONE, 0, 0, "of all files of runs"),
+    FIELD(seed, "SEED", NONE, 0, 0, "of the draws"),
     DATA(saved, NONE, 0, "where the fitted models went"),
     RECORD(fastest, "fastest", candidate_schema,
            "the candidate that is predicted to be the fastest"),
@@ -218,8 +213,8 @@ static const shoal_field fields[] = {
          "what was measured of each algorithm, and how far off its fit is", PAGED),
 };
 #undef ROW
-static const shoal_schema schema =
-    SCHEMA("advise", NULL, "Which algorithm on how many machines is fastest and cheapest", fields);
+static const shoal_schema schema = SCHEMA_OF(
+    "advise", NULL, "Which algorithm on how many machines is fastest and cheapest", fields);
 
 const shoal_schema *shoal_advise_schema(void)
 {
@@ -338,12 +333,7 @@ static const struct path *fill_path(const struct advise_call *w, const struct ad
     shoal_records all = {.first = legs, .stride = sizeof *legs, .count = path->leg_count};
     if (asked->enough)
         *out_table = all;
-    *out = (struct path){.legs = all,
-                         .seconds = path->seconds,
-                         .low_s = path->low_s,
-                         .high_s = path->high_s,
-                         .cost = path->cost,
-                         .gain = path->gain};
+    *out = (struct path){.legs = all, .p = *path};
     return out;
 }
 

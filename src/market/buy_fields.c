@@ -29,27 +29,27 @@ struct stay {
 
 #define ROW struct stay
 static const shoal_field stay_fields[] = {
-    FIELD(job, NULL, "JOB", NONE, 0, 1, "whose stay it is", SPARSE),
+    COLUMN(job, "JOB", NONE, 0, 1, "whose stay it is", SPARSE),
     DATA(n, NONE, 0, "its number, from 0"),
-    FIELD(from_s, "from", "FROM", DATE, 0, 1, "when it began"),
-    NAMED(to_s, "to", DATE, 0, "when it ended"),
-    NAMED(at.cloud, "cloud", NONE, 0, "the offer's"),
-    NAMED(at.region, "region", NONE, 0, "the offer's"),
-    NAMED(at.zone, "zone", NONE, 0, "the offer's"),
-    NAMED(at.kind, "kind", NONE, 0, "of instance"),
-    NAMED(at.market, "market", NONE, 0, "spot or on-demand"),
-    FIELD(at.text, NULL, "PLACE", NONE, 0, 1, "what tells the offer from others", CUT),
-    FIELD(took_s, NULL, "FOR", SECONDS, 0, 1, "how long"),
-    FIELD(usd_h, NULL, "USD/H", USD, 0, 1, "mean price of an hour, of all instances"),
+    FIELD_NAMED(from_s, "from", "FROM", DATE, 0, 1, "when it began"),
+    DATA_NAMED(to_s, "to", DATE, 0, "when it ended"),
+    DATA_NAMED(at.cloud, "cloud", NONE, 0, "the offer's"),
+    DATA_NAMED(at.region, "region", NONE, 0, "the offer's"),
+    DATA_NAMED(at.zone, "zone", NONE, 0, "the offer's"),
+    DATA_NAMED(at.kind, "kind", NONE, 0, "of instance"),
+    DATA_NAMED(at.market, "market", NONE, 0, "spot or on-demand"),
+    COLUMN(at.text, "PLACE", NONE, 0, 1, "what tells the offer from others", CUT),
+    COLUMN(took_s, "FOR", SECONDS, 0, 1, "how long"),
+    COLUMN(usd_h, "USD/H", USD, 0, 1, "mean price of an hour, of all instances"),
     DATA(usd, USD, 0, "what it cost, with start-up"),
     DATA(egress_usd, USD, 0, "what it cost to bring the checkpoint there"),
-    FIELD(cost_usd, NULL, "COST", USD, 0, 1, "both together"),
+    COLUMN(cost_usd, "COST", USD, 0, 1, "both together"),
     DATA(steps, NONE, 0, "steps made and kept"),
     DATA(end, NONE, 0, "what ended it: done, moved, interrupted, guard, budget, history"),
-    FIELD(until, NULL, "UNTIL", NONE, 0, 1, "what ended it, in words"),
+    COLUMN(until, "UNTIL", NONE, 0, 1, "what ended it, in words"),
 };
 #undef ROW
-static const shoal_schema stay_schema = SCHEMA("stay", "Stays", "A job in one place", stay_fields);
+SCHEMA(stay, "stay", "Stays", "A job in one place");
 
 /* ---- a job under one strategy ---- */
 
@@ -61,36 +61,36 @@ struct outcome {
 
 #define ROW struct outcome
 static const shoal_field outcome_fields[] = {
-    FIELD(job, "job", "JOB", NONE, 0, 1, "its name"),
-    FIELD(o.usd, "usd", "COST", USD, -1, 1, "all that it cost"),
-    NAMED(o.egress_usd, "egress_usd", USD, -1, "of that, for egress"),
-    FIELD(o.finish_s, "finish", "FINISH", DATE, 0, 1, "when it was done; not known: it was not"),
-    FIELD(o.missed, "missed", "MISSED", NONE, 0, 1, "whether it missed its deadline"),
-    NAMED(o.steps, "steps", NONE, 0, "steps it made"),
-    NAMED(o.lost_steps, "lost_steps", NONE, -1, "steps that interruptions lost"),
-    NAMED(o.spot_s, "spot_s", SECONDS, 0, "time it ran on spot instances"),
-    NAMED(o.on_demand_s, "on_demand_s", SECONDS, 0, "time it ran on demand"),
-    NAMED(o.starting_s, "starting_s", SECONDS, -1,
-          "time between asking for an instance and its first step"),
-    NAMED(o.idle_s, "idle_s", SECONDS, 0, "time it held nothing"),
-    FIELD(o.moves, "moves", "MOVES", COUNT, 0, 2, "stays on another offer than before"),
-    FIELD(o.interruptions, "interruptions", "INTERRUPTED", COUNT, 0, 3,
-          "times the cloud took the instances back"),
+    FIELD(job, "JOB", NONE, 0, 1, "its name"),
+    FIELD_NAMED(o.usd, "usd", "COST", USD, -1, 1, "all that it cost"),
+    DATA_NAMED(o.egress_usd, "egress_usd", USD, -1, "of that, for egress"),
+    FIELD_NAMED(o.finish_s, "finish", "FINISH", DATE, 0, 1,
+                "when it was done; not known: it was not"),
+    FIELD_NAMED(o.missed, "missed", "MISSED", NONE, 0, 1, "whether it missed its deadline"),
+    DATA_NAMED(o.steps, "steps", NONE, 0, "steps it made"),
+    DATA_NAMED(o.lost_steps, "lost_steps", NONE, -1, "steps that interruptions lost"),
+    DATA_NAMED(o.spot_s, "spot_s", SECONDS, 0, "time it ran on spot instances"),
+    DATA_NAMED(o.on_demand_s, "on_demand_s", SECONDS, 0, "time it ran on demand"),
+    DATA_NAMED(o.starting_s, "starting_s", SECONDS, -1,
+               "time between asking for an instance and its first step"),
+    DATA_NAMED(o.idle_s, "idle_s", SECONDS, 0, "time it held nothing"),
+    FIELD_NAMED(o.moves, "moves", "MOVES", COUNT, 0, 2, "stays on another offer than before"),
+    FIELD_NAMED(o.interruptions, "interruptions", "INTERRUPTED", COUNT, 0, 3,
+                "times the cloud took the instances back"),
     LIST(stays, "stays", NULL, 0, stay_schema, "where it was, with --moves", OPTIONAL),
 };
 #undef ROW
-static const shoal_schema outcome_schema =
-    SCHEMA("outcome", "Jobs", "A job under one strategy", outcome_fields);
+SCHEMA(outcome, "outcome", "Jobs", "A job under one strategy");
 
 /* ---- a strategy ---- */
 
 struct strategy {
     const char *label, *against, *finish, *done;
     struct market_sums sums;
+    struct market_result r; /* but for its jobs */
     double times, over_bound, on_demand_share, idle_share, took_s;
     double interrupted, on_demand, late; /* NAN: not shown */
-    uint64_t finished, decisions;
-    uint32_t missed, moves, interruptions;
+    uint64_t finished;
     shoal_records jobs;
 };
 
@@ -98,72 +98,73 @@ enum { COST_FIELD = 1 };
 
 #define ROW struct strategy
 static const shoal_field strategy_fields[] = {
-    FIELD(label, "strategy", "STRATEGY", NONE, 0, 1, "the strategy with its knobs"),
-    [COST_FIELD] = FIELD(sums.usd, "usd", "COST", USD, -1, 1, "what all jobs cost"),
-    NAMED(times, "times_less_than_static", TIMES, 1,
-          "the cost of staying where it was cheapest at the start, over this"),
-    FIELD(against, NULL, "AGAINST STATIC", NONE, 0, 1, "the same in words", SPARSE),
+    FIELD_NAMED(label, "strategy", "STRATEGY", NONE, 0, 1, "the strategy with its knobs"),
+    [COST_FIELD] = FIELD_NAMED(sums.usd, "usd", "COST", USD, -1, 1, "what all jobs cost"),
+    DATA_NAMED(times, "times_less_than_static", TIMES, 1,
+               "the cost of staying where it was cheapest at the start, over this"),
+    COLUMN(against, "AGAINST STATIC", NONE, 0, 1, "the same in words", SPARSE),
     DATA(over_bound, SHARE, -1, "how far the cost is above the bound"),
-    NAMED(sums.finish_s, "finish", DATE, 0, "when the last job was done; not known: one was not"),
-    FIELD(finish, NULL, "FINISH", NONE, 0, 1, "the same in words"),
+    DATA_NAMED(sums.finish_s, "finish", DATE, 0,
+               "when the last job was done; not known: one was not"),
+    COLUMN(finish, "FINISH", NONE, 0, 1, "the same in words"),
     DATA(finished, COUNT, 1, "jobs that were done"),
-    FIELD(done, NULL, "DONE", NONE, 0, 1, "jobs that were done, of all", SPARSE),
-    FIELD(moves, "moves", "MOVES", COUNT, 0, 2,
-          "stays that begin on another offer than the one before"),
-    DATA(interruptions, COUNT, 0, "times the cloud took the instances back"),
-    FIELD(interrupted, NULL, "INTERRUPTED", COUNT, 0, 3, "the same, where there can be any",
-          SPARSE),
+    COLUMN(done, "DONE", NONE, 0, 1, "jobs that were done, of all", SPARSE),
+    FIELD_NAMED(r.moves, "moves", "MOVES", COUNT, 0, 2,
+                "stays that begin on another offer than the one before"),
+    DATA_NAMED(r.interruptions, "interruptions", COUNT, 0,
+               "times the cloud took the instances back"),
+    COLUMN(interrupted, "INTERRUPTED", COUNT, 0, 3, "the same, where there can be any", SPARSE),
     DATA(on_demand_share, SHARE, 0, "share of running time on demand"),
-    FIELD(on_demand, NULL, "ON DEMAND", SHARE, 0, 4, "the same, where anything is on demand",
-          SPARSE),
-    FIELD(idle_share, NULL, "IDLE", SHARE, 0, 1, "share of the time in which nothing was held",
-          PAGED),
-    FIELD(sums.egress_usd, "egress_usd", "EGRESS", USD, -1, 1, "of the cost, for egress", PAGED),
-    DATA(missed, COUNT, -1, "deadlines that were missed"),
-    FIELD(late, NULL, "MISSED", COUNT, -1, 1, "the same, where a job has one", SPARSE),
-    NAMED(sums.starting_s, "starting_s", SECONDS, -1,
-          "time between asking for instances and their first step"),
-    NAMED(sums.idle_s, "idle_s", SECONDS, 0, "time in which jobs held nothing"),
-    NAMED(sums.lost_share, "lost_share", SHARE, -1, "share of steps that had to be made again"),
-    DATA(decisions, COUNT, 0, "looks at the market"),
+    COLUMN(on_demand, "ON DEMAND", SHARE, 0, 4, "the same, where anything is on demand", SPARSE),
+    COLUMN(idle_share, "IDLE", SHARE, 0, 1, "share of the time in which nothing was held", PAGED),
+    FIELD_NAMED(sums.egress_usd, "egress_usd", "EGRESS", USD, -1, 1, "of the cost, for egress",
+                PAGED),
+    DATA_NAMED(r.missed, "missed", COUNT, -1, "deadlines that were missed"),
+    COLUMN(late, "MISSED", COUNT, -1, 1, "the same, where a job has one", SPARSE),
+    DATA_NAMED(sums.starting_s, "starting_s", SECONDS, -1,
+               "time between asking for instances and their first step"),
+    DATA_NAMED(sums.idle_s, "idle_s", SECONDS, 0, "time in which jobs held nothing"),
+    DATA_NAMED(sums.lost_share, "lost_share", SHARE, -1,
+               "share of steps that had to be made again"),
+    DATA_NAMED(r.decisions, "decisions", COUNT, 0, "looks at the market"),
     DATA(took_s, SECONDS, 0, "time the replay took"),
     LIST(jobs, "jobs", NULL, 0, outcome_schema, "what came of each job"),
 };
 #undef ROW
-static const shoal_schema strategy_schema =
-    SCHEMA("strategy", "Strategies", "One strategy", strategy_fields);
+SCHEMA(strategy, "strategy", "Strategies", "One strategy");
 
 /* ---- a job ---- */
 
 struct job {
     const char *name;
-    double work, start_s, deadline_s, budget_usd, checkpoint_gb, bound_usd, plan_usd;
-    uint32_t instances;
+    struct market_job j; /* but for its name and speeds */
+    double bound_usd, plan_usd;
     struct market_outcome lead; /* what the first strategy made of it */
     const char *finish;
 };
 
 #define ROW struct job
 static const shoal_field job_fields[] = {
-    FIELD(name, "job", "JOB", NONE, 0, 1, "its name"),
-    FIELD(lead.usd, NULL, "COST", USD, 0, 1, "what it cost under the first strategy"),
-    FIELD(finish, NULL, "FINISH", NONE, 0, 1, "when it was done there"),
-    DATA(work, NONE, 0, "steps to make"),
-    NAMED(start_s, "start", DATE, 0, "when it begins"),
-    FIELD(deadline_s, "deadline", "DEADLINE", DATE, 0, 1, "when it is due; not known: never",
-          SPARSE),
-    FIELD(lead.missed, NULL, "MISSED", NONE, 0, 1, "whether it was late there"),
-    FIELD(budget_usd, "budget_usd", "BUDGET", USD, 0, 1, "what may be spent; not known: anything",
-          SPARSE),
-    DATA(instances, COUNT, 0, "used at once"),
-    DATA(checkpoint_gb, NONE, 0, "what has to move with it"),
-    FIELD(bound_usd, "bound_usd", "BOUND", USD, 0, 1, "no plan can cost less", SPARSE),
-    NAMED(plan_usd, "hindsight_usd", USD, 0, "cost of a plan that knows all prices beforehand"),
-    FIELD(lead.moves, NULL, "MOVES", COUNT, 0, 1, "moves under the first strategy"),
-    FIELD(lead.interruptions, NULL, "INTERRUPTED", COUNT, 0, 1, "interruptions there"),
+    FIELD_NAMED(name, "job", "JOB", NONE, 0, 1, "its name"),
+    COLUMN(lead.usd, "COST", USD, 0, 1, "what it cost under the first strategy"),
+    COLUMN(finish, "FINISH", NONE, 0, 1, "when it was done there"),
+    DATA_NAMED(j.work, "work", NONE, 0, "steps to make"),
+    DATA_NAMED(j.start_s, "start", DATE, 0, "when it begins"),
+    FIELD_NAMED(j.deadline_s, "deadline", "DEADLINE", DATE, 0, 1,
+                "when it is due; not known: never", SPARSE),
+    COLUMN(lead.missed, "MISSED", NONE, 0, 1, "whether it was late there"),
+    FIELD_NAMED(j.budget_usd, "budget_usd", "BUDGET", USD, 0, 1,
+                "what may be spent; not known: anything", SPARSE),
+    DATA_NAMED(j.instances, "instances", COUNT, 0, "used at once"),
+    DATA_NAMED(j.checkpoint_gb, "checkpoint_gb", NONE, 0, "what has to move with it"),
+    FIELD(bound_usd, "BOUND", USD, 0, 1, "no plan can cost less", SPARSE),
+    DATA_NAMED(plan_usd, "hindsight_usd", USD, 0,
+               "cost of a plan that knows all prices beforehand"),
+    COLUMN(lead.moves, "MOVES", COUNT, 0, 1, "moves under the first strategy"),
+    COLUMN(lead.interruptions, "INTERRUPTED", COUNT, 0, 1, "interruptions there"),
 };
 #undef ROW
-static const shoal_schema job_schema = SCHEMA("job", "Jobs", "One job", job_fields);
+SCHEMA(job, "job", "Jobs", "One job");
 
 /* ---- the market ---- */
 
@@ -180,8 +181,7 @@ static const shoal_field odd_fields[] = {
     DATA(skipped, COUNT, 0, "files in folders that are no prices"),
 };
 #undef ROW
-static const shoal_schema odd_schema =
-    SCHEMA("odd", NULL, "What was settled by a rule", odd_fields);
+SCHEMA(odd, "odd", NULL, "What was settled by a rule");
 
 struct answer {
     double from_s, to_s, bound_usd, plan_usd, step_s;
@@ -199,28 +199,27 @@ static const shoal_field answer_fields[] = {
         LIST(strategies, "strategies", NULL, 1, strategy_schema, "what each strategy came to"),
     [FLEET_FIELD] = LIST(fleet, NULL, "The jobs", 1, job_schema, "where there are several", PAGED),
     [MOVES_FIELD] = LIST(moves, NULL, "Where the first strategy was", 1, stay_schema, "its stays"),
-    NAMED(from_s, "from", DATE, 0, "start of the first job"),
-    NAMED(to_s, "to", DATE, 0, "end of the last stay of any strategy"),
+    DATA_NAMED(from_s, "from", DATE, 0, "start of the first job"),
+    DATA_NAMED(to_s, "to", DATE, 0, "end of the last stay of any strategy"),
     DATA(offers, COUNT, 0, "offers that may be used"),
     DATA(zones, COUNT, 0, "their zones"),
     DATA(regions, COUNT, 0, "their regions"),
     DATA(unit, NONE, 0, "the kind that times of work mean"),
     DATA(bound_usd, USD, 0, "no plan can cost less, all jobs together"),
-    NAMED(plan_usd, "hindsight_usd", USD, 0, "cost of plans that know all prices beforehand"),
+    DATA_NAMED(plan_usd, "hindsight_usd", USD, 0, "cost of plans that know all prices beforehand"),
     RECORD(odd, "odd", odd_schema, "what reading settled by a rule"),
-    FIELD(read, NULL, "Prices", NONE, 0, 0, "what was read"),
+    COLUMN(read, "Prices", NONE, 0, 0, "what was read"),
     DATA(format, NONE, 0, "format of the prices"),
-    FIELD(input_hash, "input_hash", "Input hash", NONE, 0, 0, "of all bytes of the prices"),
-    FIELD(step_s, NULL, "A look at the market every", SECONDS, 0, 0, "--step"),
-    FIELD(available, NULL, "Availability", NONE, 0, 0, "--availability, --interruptions"),
-    FIELD(moving, NULL, "Moving", NONE, 0, 0, "--startup, --checkpoint-time, --checkpoint-every"),
-    FIELD(egress, NULL, "Egress", NONE, 0, 0, "--egress"),
-    FIELD(seed, "seed", "Seed", NONE, 0, 0, "of what is drawn"),
+    FIELD(input_hash, "Input hash", NONE, 0, 0, "of all bytes of the prices"),
+    COLUMN(step_s, "A look at the market every", SECONDS, 0, 0, "--step"),
+    COLUMN(available, "Availability", NONE, 0, 0, "--availability, --interruptions"),
+    COLUMN(moving, "Moving", NONE, 0, 0, "--startup, --checkpoint-time, --checkpoint-every"),
+    COLUMN(egress, "Egress", NONE, 0, 0, "--egress"),
+    FIELD(seed, "Seed", NONE, 0, 0, "of what is drawn"),
     LIST(jobs, "jobs", NULL, 0, job_schema, "the jobs"),
 };
 #undef ROW
-static const shoal_schema answer_schema =
-    SCHEMA("market", NULL, "Buying for work that can move", answer_fields);
+SCHEMA(answer, "market", NULL, "Buying for work that can move");
 
 /* ---- filling them ---- */
 
@@ -427,16 +426,13 @@ static void fill_strategy(const struct market_buy *w, size_t run, const struct s
         .against = against_text(w, run),
         .finish = finish_text(w, sums.finish_s),
         .sums = sums,
+        .r = *r,
         .times = w->runs[run].times,
         .over_bound = done ? sums.usd / w->bound_usd - 1 : (double)NAN,
         .on_demand_share = sums.run_s > 0 ? sums.on_demand_s / sums.run_s : 0,
         .idle_share = all_s > 0 ? sums.idle_s / all_s : 0,
         .took_s = w->took_s[run],
         .finished = sums.finished,
-        .decisions = r->decisions,
-        .missed = r->missed,
-        .moves = r->moves,
-        .interruptions = r->interruptions,
         .jobs = page_records(jobs, w->job_count),
     };
     fill_columns(w, r, row);
@@ -451,18 +447,11 @@ static void fill_strategy(const struct market_buy *w, size_t run, const struct s
 
 static void fill_job(const struct market_buy *w, size_t index, const char *name, struct job *row)
 {
-    const struct market_job *job = &w->jobs[index];
-
     *row = (struct job){
         .name = name,
-        .work = job->work,
-        .start_s = job->start_s,
-        .deadline_s = job->deadline_s,
-        .budget_usd = job->budget_usd,
-        .checkpoint_gb = job->checkpoint_gb,
+        .j = w->jobs[index],
         .bound_usd = w->bounds != NULL ? w->bounds[index].usd : (double)NAN,
         .plan_usd = w->bounds != NULL ? w->bounds[index].plan_usd : (double)NAN,
-        .instances = job->instances,
         .lead = w->runs[0].result.jobs[index],
     };
     row->finish = finish_text(w, row->lead.finish_s);

@@ -157,19 +157,17 @@ static const shoal_field listed_fields[] = {
     LIST(knobs, "knobs", NULL, 0, page_option_schema, "its knobs"),
 };
 #undef ROW
-static const shoal_schema listed_schema =
-    SCHEMA("strategy", NULL, "A strategy of buying.", listed_fields);
+SCHEMA(listed, "strategy", NULL, "A strategy of buying.");
 
 #define ROW struct line
 static const shoal_field line_fields[] = {
-    FIELD(strategy, "strategy", "STRATEGY", NONE, 0, 1, NULL),
-    FIELD(knob, "knob", "KNOB", NONE, 0, 1, NULL),
-    FIELD(fallback, "default", "DEFAULT", NONE, 0, 1, NULL),
-    FIELD(meaning, "meaning", "MEANING", NONE, 0, 1, NULL, WRAPPED),
+    FIELD(strategy, "STRATEGY", NONE, 0, 1, NULL),
+    FIELD(knob, "KNOB", NONE, 0, 1, NULL),
+    FIELD_NAMED(fallback, "default", "DEFAULT", NONE, 0, 1, NULL),
+    FIELD(meaning, "MEANING", NONE, 0, 1, NULL, WRAPPED),
 };
 #undef ROW
-static const shoal_schema line_schema =
-    SCHEMA("line", NULL, "A strategy, or a knob of the one above.", line_fields);
+SCHEMA(line, "line", NULL, "A strategy, or a knob of the one above.");
 
 #define ROW struct listing
 static const shoal_field listing_fields[] = {
@@ -177,8 +175,7 @@ static const shoal_field listing_fields[] = {
     LIST(strategies, "strategies", NULL, 0, listed_schema, "all strategies"),
 };
 #undef ROW
-static const shoal_schema listing_schema =
-    SCHEMA("strategies", NULL, "The strategies of buying.", listing_fields);
+SCHEMA(listing, "strategies", NULL, "The strategies of buying.");
 
 static size_t put_lines(struct line *lines, const struct market_strategy *strategy)
 {

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "base/opt.h"
+#include "page/field.h"
 #include "page/show.h"
 #include <math.h>
 #include <stdarg.h>
@@ -234,28 +235,22 @@ struct option {
     const char *shown, *shown_fallback; /* "rounds=1..20", "[10]" */
 };
 
-#define AT(member) offsetof(struct option, member)
-
+#define ROW struct option
 static const shoal_field option_fields[] = {
-    {AT(shown), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "  KEY=VALUE", .flags = 0},
-    {AT(shown_fallback), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "DEFAULT", .flags = 0},
-    {AT(key), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "key", .help = "its name"},
-    {AT(type), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "type", .help = "type of its value"},
-    {AT(fallback), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "default", .help = "its default"},
-    {AT(help), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "help", "MEANING", .help = "what it means",
-     .flags = SHOAL_FIELD_WRAP},
-    {AT(common), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 0, "common", .help = "others have it, too"},
-    {AT(min), SHOAL_FIELD_JSON, SHOAL_UNIT_NONE, 0, 0, "min", .help = "its least value",
-     .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(max), SHOAL_FIELD_JSON, SHOAL_UNIT_NONE, 0, 0, "max", .help = "its largest; null: none",
-     .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(choices), SHOAL_FIELD_TEXTS, SHOAL_UNIT_NONE, 0, 0, "choices", .help = "its values",
-     .flags = SHOAL_FIELD_OPTIONAL},
+    COLUMN(shown, "  KEY=VALUE", NONE, 0, 1, NULL),
+    COLUMN(shown_fallback, "DEFAULT", NONE, 0, 1, NULL),
+    DATA(key, NONE, 0, "its name"),
+    DATA(type, NONE, 0, "type of its value"),
+    DATA_NAMED(fallback, "default", NONE, 0, "its default"),
+    FIELD(help, "MEANING", NONE, 0, 1, "what it means", WRAPPED),
+    DATA(common, NONE, 0, "others have it, too"),
+    DATA_AS(JSON, min, "min", NONE, 0, "its least value", OPTIONAL),
+    DATA_AS(JSON, max, "max", NONE, 0, "its largest; null: none", OPTIONAL),
+    DATA(choices, NONE, 0, "its values", OPTIONAL),
 };
-#undef AT
+#undef ROW
 
-const shoal_schema page_option_schema = {"option", NULL, "An option.", option_fields,
-                                         BASE_COUNT(option_fields)};
+const shoal_schema page_option_schema = SCHEMA_OF("option", NULL, "An option.", option_fields);
 
 static bool is_open(const shoal_opt *row)
 {

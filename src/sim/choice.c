@@ -44,13 +44,12 @@ struct record { /* of one policy */
 #define ROW struct record
 
 static const shoal_field fields[] = {
-    FIELD(name, "name", "NAME", NONE, 0, 1, "its name"),
-    FIELD(preempts, "preempts", "PREEMPTS", NONE, 0, 1, "it may stop a running job"),
-    FIELD(work_conserving, "work_conserving", "NO IDLING", NONE, 0, 1,
+    FIELD(name, "NAME", NONE, 0, 1, "its name"),
+    FIELD(preempts, "PREEMPTS", NONE, 0, 1, "it may stop a running job"),
+    FIELD(work_conserving, "NO IDLING", NONE, 0, 1,
           "it leaves no GPU idle that a waiting job could use"),
-    FIELD(starvation_free, "starvation_free", "NO STARVING", NONE, 0, 1,
-          "it starts every job in the end"),
-    FIELD(summary, "summary", "SUMMARY", NONE, 0, 1, "what it is", WRAPPED),
+    FIELD(starvation_free, "NO STARVING", NONE, 0, 1, "it starts every job in the end"),
+    FIELD(summary, "SUMMARY", NONE, 0, 1, "what it is", WRAPPED),
     DATA(optimises, NONE, 0, "what it makes best"),
     DATA(paper, NONE, 0, "where it comes from"),
     LIST(knobs, "knobs", NULL, 0, page_option_schema, "its knobs"),
@@ -62,7 +61,7 @@ static const shoal_field fields[] = {
 enum { LISTED = 5 }; /* of them, in a list of policies */
 
 static const shoal_schema listed_schema = {"policy", NULL, "A scheduling policy.", fields, LISTED};
-static const shoal_schema shown_schema = SCHEMA("policy", NULL, "A scheduling policy.", fields);
+static const shoal_schema shown_schema = SCHEMA_OF("policy", NULL, "A scheduling policy.", fields);
 static const shoal_field list_fields[] = {
     {0, SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "policies", .help = "all policies",
      .of = &listed_schema},

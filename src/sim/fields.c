@@ -45,75 +45,77 @@ static const shoal_field story_fields[] = {
     DATA_AS(MAP, wanted, "wanted_s", SECONDS, 0, "time in which the policy meant it to, by kind",
             OPTIONAL),
 };
-static const shoal_schema story_schema = SCHEMA("job", NULL, "the job asked about", story_fields);
+SCHEMA(story, "job", NULL, "the job asked about");
 #undef ROW
 
 #define ROW struct worst
 static const shoal_field worst_fields[] = {
-    FIELD(job, "job", "JOB", NONE, 0, 1, "its name"),
-    FIELD(gpus, "gpus", "GPUS", COUNT, 0, 1, "GPUs it asks for"),
-    FIELD(submit_s, "submit_s", "SUBMITTED", SECONDS, 0, 3,
+    FIELD(job, "JOB", NONE, 0, 1, "its name"),
+    FIELD(gpus, "GPUS", COUNT, 0, 1, "GPUs it asks for"),
+    FIELD(submit_s, "SUBMITTED", SECONDS, 0, 3,
           "when it was submitted, from the round of the first submission on"),
-    FIELD(wait_s, "wait_s", "WAITED", SECONDS, 0, 1, "time without GPUs"),
-    FIELD(jct_s, "jct_s", "TOOK", SECONDS, 0, 1, "from submission to the end"),
-    FIELD(starts, "starts", "STARTS", COUNT, 0, 2, "times it was started"),
-    FIELD(rho, "rho", "RHO", NONE, 0, 1,
-          "completion time over that of the job alone on a 1/n share"),
+    FIELD(wait_s, "WAITED", SECONDS, 0, 1, "time without GPUs"),
+    FIELD(jct_s, "TOOK", SECONDS, 0, 1, "from submission to the end"),
+    FIELD(starts, "STARTS", COUNT, 0, 2, "times it was started"),
+    FIELD(rho, "RHO", NONE, 0, 1, "completion time over that of the job alone on a 1/n share"),
 };
-static const shoal_schema worst_schema = SCHEMA("worst", "Jobs worst off", "One job", worst_fields);
+SCHEMA(worst, "worst", "Jobs worst off", "One job");
 #undef ROW
 
 #define ROW struct row
 static const shoal_field fields[] = {
-    FIELD(policy, "policy", "POLICY", NONE, 0, 1, "the policy with its knobs"),
-    NAMED(m.jobs, "jobs", COUNT, 0, "jobs of the trace"),
-    FIELD(m.avg_jct_s, "avg_jct_s", "AVG JCT", SECONDS, -1, 1,
-          "mean completion time of finished jobs, from submission to the end"),
-    FIELD(m.p50_jct_s, "p50_jct_s", "P50", SECONDS, -1, 4,
-          "half of the jobs were done within this time"),
-    FIELD(m.p99_jct_s, "p99_jct_s", "P99", SECONDS, -1, 1,
-          "99 of 100 jobs were done within this time"),
-    FIELD(m.makespan_s, "makespan_s", "MAKESPAN", SECONDS, -1, 1,
-          "from the round of the first submission to the last end"),
-    FIELD(m.avg_wait_s, "avg_wait_s", "WAIT", SECONDS, -1, 3, "mean time without GPUs"),
-    FIELD(m.avg_rho, "avg_rho", "RHO", NONE, -1, 1,
-          "mean of completion time over that of the job alone on a 1/n share"),
-    FIELD(m.worst_rho, "worst_rho", "WORST", NONE, -1, 1, "the highest rho of any job"),
+    FIELD(policy, "POLICY", NONE, 0, 1, "the policy with its knobs"),
+    DATA_NAMED(m.jobs, "jobs", COUNT, 0, "jobs of the trace"),
+    FIELD_NAMED(m.avg_jct_s, "avg_jct_s", "AVG JCT", SECONDS, -1, 1,
+                "mean completion time of finished jobs, from submission to the end"),
+    FIELD_NAMED(m.p50_jct_s, "p50_jct_s", "P50", SECONDS, -1, 4,
+                "half of the jobs were done within this time"),
+    FIELD_NAMED(m.p99_jct_s, "p99_jct_s", "P99", SECONDS, -1, 1,
+                "99 of 100 jobs were done within this time"),
+    FIELD_NAMED(m.makespan_s, "makespan_s", "MAKESPAN", SECONDS, -1, 1,
+                "from the round of the first submission to the last end"),
+    FIELD_NAMED(m.avg_wait_s, "avg_wait_s", "WAIT", SECONDS, -1, 3, "mean time without GPUs"),
+    FIELD_NAMED(m.avg_rho, "avg_rho", "RHO", NONE, -1, 1,
+                "mean of completion time over that of the job alone on a 1/n share"),
+    FIELD_NAMED(m.worst_rho, "worst_rho", "WORST", NONE, -1, 1, "the highest rho of any job"),
     DATA(worst_rho_job, NONE, 0, "the job that has it"),
-    FIELD(m.unfair_share, "unfair_share", "UNFAIR", SHARE, -1, 1,
-          "share of finished jobs with a rho above 1"),
-    FIELD(missed, NULL, "MISSED", COUNT, -1, 1, "jobs that did not end by their deadline", SPARSE),
-    FIELD(m.utilization, "utilization", "BUSY", SHARE, 1, 2,
-          "share of GPU time held by jobs, from the first submission to the last"),
-    FIELD(m.cost_usd, "cost_usd", "COST", USD, -1, 1,
-          "of GPU time held, or of nodes rented where the policy sizes the cluster"),
-    NAMED(m.rounds, "rounds", COUNT, 0, "decisions"),
-    FIELD(m.decision_ms_p50, "decision_ms_p50", "DECIDES", MS, 0, 5, "median time of one decision"),
-    NAMED(m.decision_ms_p99, "decision_ms_p99", MS, 0, "99 of 100 decisions took at most this"),
-    NAMED(m.wall_s, "wall_s", SECONDS, 0, "time the run took"),
-    NAMED(m.cpu_s, "cpu_s", SECONDS, 0, "CPU time the run took"),
-    NAMED(m.job_rounds, "job_rounds", COUNT, 0, "live jobs, summed over decisions"),
-    NAMED(m.finished, "finished", COUNT, 1, "jobs that finished"),
-    NAMED(m.failed, "failed", COUNT, -1, "jobs that failed for good"),
-    NAMED(m.rejected, "rejected", COUNT, -1, "jobs that can never run on this cluster"),
-    NAMED(m.stopped, "stopped", COUNT, 0, "jobs stopped by the halving of their sweep"),
-    NAMED(m.restarts, "restarts", COUNT, -1, "starts after the first"),
-    NAMED(m.lost_gpu_s, "lost_gpu_s", SECONDS, -1,
-          "GPU time held but wasted, by restarts and failures"),
-    NAMED(m.node_failures, "node_failures", COUNT, 0, "nodes that failed"),
-    NAMED(m.job_failures, "job_failures", COUNT, 0, "attempts of jobs that failed"),
-    NAMED(m.share_error, "share_error", SHARE, -1,
-          "how far jobs were from the time promised on each kind; 0: not at all"),
-    NAMED(m.unproven, "unproven", COUNT, -1, "decisions that are not proven optimal"),
-    NAMED(m.solves, "solves", COUNT, 0, "decisions at which the policy solved for shares"),
-    NAMED(m.deadlines, "deadlines", COUNT, 0, "jobs that have one"),
-    NAMED(m.missed, "missed", COUNT, -1, "of those, jobs that did not end in time"),
-    NAMED(m.node_h, "node_h", NONE, -1, "node-hours that the policy wanted"),
-    NAMED(m.moves, "moves", COUNT, -1, "restarts elsewhere while running"),
-    NAMED(m.preempted, "preempted", COUNT, -1, "times the policy stopped a job"),
-    NAMED(m.slow_gpu_s, "slow_gpu_s", SECONDS, -1,
-          "GPU time lost to jobs slowed down by where they lie"),
-    NAMED(m.spread_gpu_s, "spread_gpu_s", SECONDS, -1, "GPU time held on more nodes than needed"),
+    FIELD_NAMED(m.unfair_share, "unfair_share", "UNFAIR", SHARE, -1, 1,
+                "share of finished jobs with a rho above 1"),
+    COLUMN(missed, "MISSED", COUNT, -1, 1, "jobs that did not end by their deadline", SPARSE),
+    FIELD_NAMED(m.utilization, "utilization", "BUSY", SHARE, 1, 2,
+                "share of GPU time held by jobs, from the first submission to the last"),
+    FIELD_NAMED(m.cost_usd, "cost_usd", "COST", USD, -1, 1,
+                "of GPU time held, or of nodes rented where the policy sizes the cluster"),
+    DATA_NAMED(m.rounds, "rounds", COUNT, 0, "decisions"),
+    FIELD_NAMED(m.decision_ms_p50, "decision_ms_p50", "DECIDES", MS, 0, 5,
+                "median time of one decision"),
+    DATA_NAMED(m.decision_ms_p99, "decision_ms_p99", MS, 0,
+               "99 of 100 decisions took at most this"),
+    DATA_NAMED(m.wall_s, "wall_s", SECONDS, 0, "time the run took"),
+    DATA_NAMED(m.cpu_s, "cpu_s", SECONDS, 0, "CPU time the run took"),
+    DATA_NAMED(m.job_rounds, "job_rounds", COUNT, 0, "live jobs, summed over decisions"),
+    DATA_NAMED(m.finished, "finished", COUNT, 1, "jobs that finished"),
+    DATA_NAMED(m.failed, "failed", COUNT, -1, "jobs that failed for good"),
+    DATA_NAMED(m.rejected, "rejected", COUNT, -1, "jobs that can never run on this cluster"),
+    DATA_NAMED(m.stopped, "stopped", COUNT, 0, "jobs stopped by the halving of their sweep"),
+    DATA_NAMED(m.restarts, "restarts", COUNT, -1, "starts after the first"),
+    DATA_NAMED(m.lost_gpu_s, "lost_gpu_s", SECONDS, -1,
+               "GPU time held but wasted, by restarts and failures"),
+    DATA_NAMED(m.node_failures, "node_failures", COUNT, 0, "nodes that failed"),
+    DATA_NAMED(m.job_failures, "job_failures", COUNT, 0, "attempts of jobs that failed"),
+    DATA_NAMED(m.share_error, "share_error", SHARE, -1,
+               "how far jobs were from the time promised on each kind; 0: not at all"),
+    DATA_NAMED(m.unproven, "unproven", COUNT, -1, "decisions that are not proven optimal"),
+    DATA_NAMED(m.solves, "solves", COUNT, 0, "decisions at which the policy solved for shares"),
+    DATA_NAMED(m.deadlines, "deadlines", COUNT, 0, "jobs that have one"),
+    DATA_NAMED(m.missed, "missed", COUNT, -1, "of those, jobs that did not end in time"),
+    DATA_NAMED(m.node_h, "node_h", NONE, -1, "node-hours that the policy wanted"),
+    DATA_NAMED(m.moves, "moves", COUNT, -1, "restarts elsewhere while running"),
+    DATA_NAMED(m.preempted, "preempted", COUNT, -1, "times the policy stopped a job"),
+    DATA_NAMED(m.slow_gpu_s, "slow_gpu_s", SECONDS, -1,
+               "GPU time lost to jobs slowed down by where they lie"),
+    DATA_NAMED(m.spread_gpu_s, "spread_gpu_s", SECONDS, -1,
+               "GPU time held on more nodes than needed"),
     DATA(seed, NONE, 0, "of everything drawn"),
     DATA_AS(MAP, wait, "wait_s", SECONDS, -1, "job-seconds of waiting, by reason"),
     RECORD(job, "job", story_schema, "the job of --job", OPTIONAL),
@@ -126,14 +128,14 @@ static const shoal_field fields[] = {
 };
 #undef ROW
 
-const shoal_schema sim_schema = SCHEMA("sim", "Policies", "One policy on the trace", fields);
+const shoal_schema sim_schema = SCHEMA_OF("sim", "Policies", "One policy on the trace", fields);
 
 const shoal_schema *shoal_sim_schema(void)
 {
     return &sim_schema;
 }
 /* The same where the story of one job is shown in place of the table. */
-static const shoal_schema told_schema = SCHEMA("sim", NULL, "One policy on the trace", fields);
+static const shoal_schema told_schema = SCHEMA_OF("sim", NULL, "One policy on the trace", fields);
 
 static shoal_numbers by_kind(struct page_made *made, const struct sim_result *r, const float *table,
                              const char *const *kinds)

@@ -175,44 +175,44 @@ struct quantile { /* for people: a line each */
 
 struct record {
     const char *format, *input_hash;
-    uint64_t jobs, skipped, timed;
-    double first_s, span_s, gpu_h, load, impossible;
+    struct sim_info info; /* but for what is below */
+    uint64_t skipped;
+    double gpu_h, impossible;
     shoal_numbers duration_s, gpus, sizes, groups, models;
     shoal_records quantiles;
 };
 
 #define ROW struct quantile
 static const shoal_field quantile_fields[] = {
-    FIELD(name, "share", "", NONE, 0, 1, NULL),
-    FIELD(duration_s, "duration_s", "duration", SECONDS, 0, 1, NULL, SPARSE),
-    FIELD(gpus, "gpus", "GPUs", COUNT, 0, 1, NULL),
+    FIELD_NAMED(name, "share", "", NONE, 0, 1, NULL),
+    FIELD(duration_s, "duration", SECONDS, 0, 1, NULL, SPARSE),
+    FIELD(gpus, "GPUs", COUNT, 0, 1, NULL),
 };
 #undef ROW
-static const shoal_schema quantile_schema =
-    SCHEMA("quantile", NULL, "What a share of the jobs has at most.", quantile_fields);
+SCHEMA(quantile, "quantile", NULL, "What a share of the jobs has at most.");
 
 #define ROW struct record
 static const shoal_field fields[] = {
     DATA(format, NONE, 0, "what it was recognised as"),
-    DATA(jobs, COUNT, 0, "jobs"),
+    DATA_NAMED(info.jobs, "jobs", COUNT, 0, "jobs"),
     DATA(skipped, COUNT, 0, "lines left out by a rule of the format, such as jobs without GPUs"),
-    NAMED(first_s, "first_submit_s", SECONDS, 0, "first submission"),
-    DATA(span_s, SECONDS, 0, "time from the first submission to the last"),
-    DATA(timed, COUNT, 0, "jobs whose duration is known"),
-    NAMED(gpu_h, "gpu_hours", NONE, 0, "work of those jobs"),
+    DATA_NAMED(info.first_s, "first_submit_s", SECONDS, 0, "first submission"),
+    DATA_NAMED(info.span_s, "span_s", SECONDS, 0, "time from the first submission to the last"),
+    DATA_NAMED(info.timed, "timed", COUNT, 0, "jobs whose duration is known"),
+    DATA_NAMED(gpu_h, "gpu_hours", NONE, 0, "work of those jobs"),
     DATA_AS(MAP, duration_s, "duration_s", SECONDS, 0,
             "duration that this share of jobs has at most"),
     DATA_AS(MAP, gpus, "gpus", COUNT, 0, "GPUs that this share of jobs has at most"),
     DATA_AS(MAP, sizes, "sizes", COUNT, 0, "jobs by their GPUs"),
     DATA_AS(MAP, groups, "groups", COUNT, 0, "jobs by group"),
     DATA_AS(MAP, models, "models", COUNT, 0, "jobs by model"),
-    DATA(load, NONE, 0, "work over what the cluster has in that time", OPTIONAL),
+    DATA_NAMED(info.load, "load", NONE, 0, "work over what the cluster has in that time", OPTIONAL),
     DATA(impossible, COUNT, 0, "jobs that can never run on the cluster", OPTIONAL),
     DATA(input_hash, NONE, 0, "of the bytes that were read"),
     LIST(quantiles, NULL, NULL, 1, quantile_schema, NULL),
 };
 #undef ROW
-static const shoal_schema schema = SCHEMA("trace", NULL, "A trace in numbers.", fields);
+static const shoal_schema schema = SCHEMA_OF("trace", NULL, "A trace in numbers.", fields);
 
 static shoal_numbers numbers_of(struct page_made *made, const double *values, size_t count,
                                 const char *const *names)
@@ -265,13 +265,9 @@ static shoal_status fill(struct page_made *made, const struct sim_trace *trace,
     *r = (struct record){
         .format = page_made_text(made, "%s", trace->format),
         .input_hash = page_made_text(made, "%016llx", (unsigned long long)trace->input_hash),
-        .jobs = info->jobs,
+        .info = *info,
         .skipped = trace->skipped,
-        .timed = info->timed,
-        .first_s = info->first_s,
-        .span_s = info->span_s,
         .gpu_h = info->timed > 0 ? info->gpu_h : (double)NAN,
-        .load = info->load,
         .impossible = bound ? (double)info->impossible : (double)NAN,
         .duration_s = numbers_of(made, info->duration_s, SIM_INFO_QUANTILES, quantile_names),
         .gpus = numbers_of(made, info->gpus, SIM_INFO_QUANTILES, quantile_names),
@@ -309,20 +305,20 @@ static void head_names(struct page_made *made, const char *what, const shoal_num
 static void head(struct page_made *made, const struct record *r, const struct sim_info *info,
                  const char *cluster)
 {
-    page_made_head(made, "%s in %s, format %s", count_text(made, r->jobs, "job"),
-                   page_made_value(made, SHOAL_UNIT_SECONDS, r->span_s), r->format);
+    page_made_head(made, "%s in %s, format %s", count_text(made, info->jobs, "job"),
+                   page_made_value(made, SHOAL_UNIT_SECONDS, info->span_s), r->format);
     if (r->skipped > 0)
         page_made_head(made, " (%s left out)", count_text(made, r->skipped, "line"));
-    if (r->timed > 0)
+    if (info->timed > 0)
         page_made_head(made, "\n%-10s%s GPU-hours%s\n", "work",
                        number_text(made, (uint64_t)llround(r->gpu_h)),
-                       r->timed < r->jobs ? " in the jobs whose duration is known" : "");
+                       info->timed < info->jobs ? " in the jobs whose duration is known" : "");
     else
         page_made_head(made, "\n%-10s%s\n", "work",
                        "in steps or training runs: --cluster and --profiles tell how long they "
                        "take");
-    if (isfinite(r->load))
-        page_made_head(made, "%-10s%.3g of %s on average\n", "load", r->load, cluster);
+    if (isfinite(info->load))
+        page_made_head(made, "%-10s%.3g of %s on average\n", "load", info->load, cluster);
     if (info->impossible > 0)
         page_made_head(made, "%-10s%s can never run on %s\n", "misfits",
                        count_text(made, info->impossible, "job"), cluster);
@@ -411,8 +407,7 @@ static const shoal_field converted_fields[] = {
     DATA(output, NONE, 0, "where it went"),
 };
 #undef ROW
-static const shoal_schema converted_schema =
-    SCHEMA("converted", NULL, "A trace in another format.", converted_fields);
+SCHEMA(converted, "converted", NULL, "A trace in another format.");
 
 static bool to_file(const shoal_trace_opts *opts)
 {

@@ -360,19 +360,16 @@ struct promise {
 
 #define ROW struct promise
 static const shoal_field promise_fields[] = {
-    FIELD(who, "who", "JOB", NONE, 0, 1,
-          "the job; all of them: GPU time of all jobs that finished"),
-    FIELD(kind, "kind", "KIND", NONE, 0, 1,
-          "the kind of GPU; of a job the one on which most is missing"),
-    FIELD(wanted_s, "wanted_s", "PROMISED", SECONDS, 0, 1,
-          "time on that kind that the policy meant"),
-    FIELD(received_s, "received_s", "RECEIVED", SECONDS, 0, 1, "time on that kind that was held"),
-    FIELD(missing_s, "missing_s", "MISSING", SECONDS, -1, 1,
+    FIELD(who, "JOB", NONE, 0, 1, "the job; all of them: GPU time of all jobs that finished"),
+    FIELD(kind, "KIND", NONE, 0, 1, "the kind of GPU; of a job the one on which most is missing"),
+    FIELD(wanted_s, "PROMISED", SECONDS, 0, 1, "time on that kind that the policy meant"),
+    FIELD(received_s, "RECEIVED", SECONDS, 0, 1, "time on that kind that was held"),
+    FIELD(missing_s, "MISSING", SECONDS, -1, 1,
           "promised time that was not received, on all kinds"),
 };
 #undef ROW
 const shoal_schema sim_promise_schema =
-    SCHEMA("promises", "Promised and received", "What one job was promised", promise_fields);
+    SCHEMA_OF("promises", "Promised and received", "What one job was promised", promise_fields);
 
 static double seconds_of(const float *table, size_t at)
 {

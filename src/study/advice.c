@@ -22,119 +22,127 @@ double study_waited_s(const struct study *study, enum study_run_id run, uint32_t
     return study->runs[run].possible ? study->runs[run].tally.delays[STUDY_ALL][why].total_s : NAN;
 }
 
-static double ratio_of(double base, double now)
+/* GPU time held, beside the reasons to wait. */
+enum { HELD = STUDY_WAITS + 1 };
+
+static double amount_of(const struct study_run *run, uint32_t what)
 {
-    return now > 0 ? base / now : base > 0 ? INFINITY : 1;
+    return what == HELD ? run->tally.held_gpu_s : run->tally.delays[STUDY_ALL][what].total_s;
 }
 
-double study_fragmentation_ratio(const struct study *study, enum study_run_id run)
+static double luck_of(const struct study *study, uint32_t what)
 {
-    double base = study_waited_s(study, STUDY_BASE, SIM_WAIT_LOCALITY);
-    double now = study_waited_s(study, run, SIM_WAIT_LOCALITY);
+    double least = amount_of(&study->runs[STUDY_BASE], what), most = least;
 
-    return isnan(now) ? NAN : ratio_of(base, now);
+    for (size_t i = 0; i < STUDY_ECHOES; i++) {
+        least = fmin(least, amount_of(&study->echoes[i], what));
+        most = fmax(most, amount_of(&study->echoes[i], what));
+    }
+    return most - least;
 }
 
 double study_luck_s(const struct study *study, uint32_t why)
 {
-    double least = study_waited_s(study, STUDY_BASE, why), most = least;
-
-    for (size_t i = 0; i < STUDY_ECHOES; i++) {
-        double waited = study->echoes[i].tally.delays[STUDY_ALL][why].total_s;
-        least = fmin(least, waited);
-        most = fmax(most, waited);
-    }
-    return most - least;
+    return luck_of(study, why);
 }
 
 double study_luck_gpu_s(const struct study *study)
 {
-    double least = study->runs[STUDY_BASE].tally.held_gpu_s, most = least;
-
-    for (size_t i = 0; i < STUDY_ECHOES; i++) {
-        least = fmin(least, study->echoes[i].tally.held_gpu_s);
-        most = fmax(most, study->echoes[i].tally.held_gpu_s);
-    }
-    return most - least;
+    return luck_of(study, HELD);
 }
 
-static double saved_of(const struct study_run *runs, enum study_run_id run, double pool_gpu_s)
+/* A run beside the base line, in one draw. */
+struct pair {
+    const struct study_run *base, *run;
+    double pool_gpu_s; /* held for its trials */
+    uint32_t what;
+};
+
+typedef double (*figure_fn)(const struct pair *p);
+
+static double figure_in(const struct study *study, uint32_t draw, enum study_run_id run,
+                        uint32_t what, figure_fn of)
 {
+    const struct study_draw *more = draw > 0 ? &study->more[draw - 1] : NULL;
+    const struct study_run *runs = more != NULL ? more->runs : study->runs;
     bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
+    double pool_gpu_s = more != NULL ? more->pool_gpu_s : study->pool_gpu_s;
+    struct pair p = {&runs[STUDY_BASE], &runs[run], trials ? pool_gpu_s : 0, what};
 
-    return runs[STUDY_BASE].tally.held_gpu_s - runs[run].tally.held_gpu_s -
-           (trials ? pool_gpu_s : 0);
+    return study->runs[run].possible ? of(&p) : NAN;
 }
 
-double study_saved_gpu_s(const struct study *study, enum study_run_id run)
+static struct study_range range_of(const struct study *study, enum study_run_id run, uint32_t what,
+                                   figure_fn of)
 {
-    return study->runs[run].possible ? saved_of(study->runs, run, study->pool_gpu_s) : NAN;
-}
-
-/* ---- over the draws ---- */
-
-static void widen(struct study_range *range, double value)
-{
-    range->least = fmin(range->least, value);
-    range->most = fmax(range->most, value);
-}
-
-typedef double (*draw_fn)(const struct study_run *runs, enum study_run_id run, double pool_gpu_s);
-
-static struct study_range range_of(const struct study *study, enum study_run_id run, double first,
-                                   draw_fn of)
-{
+    double first = figure_in(study, 0, run, what, of);
     struct study_range range = {first, first};
 
-    for (uint32_t d = 0; d < study->more_count && study->runs[run].possible; d++)
-        widen(&range, of(study->more[d].runs, run, study->more[d].pool_gpu_s));
+    for (uint32_t d = 1; d <= study->more_count; d++) {
+        double value = figure_in(study, d, run, what, of);
+        range.least = fmin(range.least, value);
+        range.most = fmax(range.most, value);
+    }
     return range;
 }
 
-struct study_range study_saved_range(const struct study *study, enum study_run_id run)
+/* What is less than in the base line; of GPU time, with what is held for trials. */
+static double less_of(const struct pair *p)
 {
-    return range_of(study, run, study_saved_gpu_s(study, run), saved_of);
+    return amount_of(p->base, p->what) - amount_of(p->run, p->what) -
+           (p->what == HELD ? p->pool_gpu_s : 0);
 }
 
-static double less_of(const struct study_run *runs, enum study_run_id run, uint32_t why)
+static double spared_of(const struct pair *p)
 {
-    return runs[STUDY_BASE].tally.delays[STUDY_ALL][why].total_s -
-           runs[run].tally.delays[STUDY_ALL][why].total_s;
+    return p->run->books.saved_gpu_s - p->pool_gpu_s;
 }
 
-/* Seconds that all jobs wait less than in the base line of the same draw. */
-static struct study_range less_waiting(const struct study *study, enum study_run_id run,
-                                       uint32_t why)
+static double ratio_of(const struct pair *p)
 {
-    double first = study->runs[run].possible ? less_of(study->runs, run, why) : NAN;
-    struct study_range range = {first, first};
+    double base = amount_of(p->base, p->what), now = amount_of(p->run, p->what);
 
-    for (uint32_t d = 0; d < study->more_count && study->runs[run].possible; d++)
-        widen(&range, less_of(study->more[d].runs, run, why));
-    return range;
+    return now > 0 ? base / now : base > 0 ? INFINITY : 1;
+}
+
+static double lost_of(const struct pair *p)
+{
+    return p->run->books.lost_gpu_s;
+}
+
+double study_fragmentation_ratio(const struct study *study, enum study_run_id run)
+{
+    return figure_in(study, 0, run, SIM_WAIT_LOCALITY, ratio_of);
 }
 
 struct study_range study_ratio_range(const struct study *study, enum study_run_id run)
 {
-    double first = study_fragmentation_ratio(study, run);
-    struct study_range range = {first, first};
+    return range_of(study, run, SIM_WAIT_LOCALITY, ratio_of);
+}
 
-    for (uint32_t d = 0; d < study->more_count && !isnan(first); d++) {
-        const struct study_run *runs = study->more[d].runs;
-        widen(&range, ratio_of(runs[STUDY_BASE].tally.delays[STUDY_ALL][SIM_WAIT_LOCALITY].total_s,
-                               runs[run].tally.delays[STUDY_ALL][SIM_WAIT_LOCALITY].total_s));
-    }
-    return range;
+double study_saved_gpu_s(const struct study *study, enum study_run_id run)
+{
+    return figure_in(study, 0, run, HELD, less_of);
+}
+
+struct study_range study_saved_range(const struct study *study, enum study_run_id run)
+{
+    return range_of(study, run, HELD, less_of);
+}
+
+double study_spared_gpu_s(const struct study *study, enum study_run_id run)
+{
+    return figure_in(study, 0, run, HELD, spared_of);
+}
+
+struct study_range study_spared_range(const struct study *study, enum study_run_id run)
+{
+    return range_of(study, run, HELD, spared_of);
 }
 
 struct study_range study_lost_range(const struct study *study)
 {
-    double first = study->runs[STUDY_BASE].books.lost_gpu_s;
-    struct study_range range = {first, first};
-
-    for (uint32_t d = 0; d < study->more_count; d++)
-        widen(&range, study->more[d].runs[STUDY_BASE].books.lost_gpu_s);
-    return range;
+    return range_of(study, STUDY_BASE, HELD, lost_of);
 }
 
 /* Draws do not even agree on its sign. */
@@ -143,31 +151,12 @@ static bool is_unsure(struct study_range range)
     return range.least < 0 && range.most > 0;
 }
 
-/* ---- work not run, and luck ---- */
-
-static double spared_of(const struct study_run *runs, enum study_run_id run, double pool_gpu_s)
-{
-    bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
-
-    return runs[run].books.saved_gpu_s - (trials ? pool_gpu_s : 0);
-}
-
-double study_spared_gpu_s(const struct study *study, enum study_run_id run)
-{
-    return study->runs[run].possible ? spared_of(study->runs, run, study->pool_gpu_s) : NAN;
-}
-
-struct study_range study_spared_range(const struct study *study, enum study_run_id run)
-{
-    return range_of(study, run, study_spared_gpu_s(study, run), spared_of);
-}
-
 bool study_waited_is_luck(const struct study *study, enum study_run_id run, uint32_t why)
 {
     double more = study_waited_s(study, run, why) - study_waited_s(study, STUDY_BASE, why);
 
-    return more != 0 &&
-           (fabs(more) <= study_luck_s(study, why) || is_unsure(less_waiting(study, run, why)));
+    return more != 0 && (fabs(more) <= study_luck_s(study, why) ||
+                         is_unsure(range_of(study, run, why, less_of)));
 }
 
 bool study_saved_is_luck(const struct study *study, enum study_run_id run)
@@ -338,7 +327,7 @@ static bool cuts_waiting(const struct study *study, enum study_run_id run)
 {
     return is_cause(study, STUDY_BASE) &&
            study_waited_s(study, run, SIM_WAIT_LOCALITY) < worth_wait_s(study) &&
-           less_waiting(study, run, SIM_WAIT_LOCALITY).least > 0;
+           range_of(study, run, SIM_WAIT_LOCALITY, less_of).least > 0;
 }
 
 /* The one with the least waiting for locality, where that is an effect. */
@@ -565,7 +554,7 @@ static void put_effect(const struct study *study, enum study_run_id run, struct 
         between = "; ";
     }
     if (all_base - all_now > study_luck_s(study, STUDY_WAITS) && all_now < WORTH_WAIT * all_base &&
-        less_waiting(study, run, STUDY_WAITS).least > 0)
+        range_of(study, run, STUDY_WAITS, less_of).least > 0)
         base_buf_printf(out, "%sall waiting falls from %s to %s hours", between, HOURS(all_base),
                         HOURS(all_now));
     if (is_cause(study, run) && now - base > study_luck_s(study, SIM_WAIT_LOCALITY) &&
@@ -729,7 +718,7 @@ void study_say_together(const struct study *study, struct base_buf *out)
     if (left <= 0 || ratio > 1 + SAME)
         put_times_range(out, study, study_ratio_range(study, STUDY_TOGETHER));
     base_buf_printf(out, ", from %s to %s hours%s%s; ", HOURS(base), HOURS(left),
-                    is_unsure(less_waiting(study, STUDY_TOGETHER, SIM_WAIT_LOCALITY))
+                    is_unsure(range_of(study, STUDY_TOGETHER, SIM_WAIT_LOCALITY, less_of))
                         ? ", which is not sure, as draws differ in its sign"
                         : "",
                     useful ? ", at equal utilisation or better" : ", but at lower utilisation");

@@ -56,8 +56,7 @@ static const shoal_field delay_fields[] = {
     DATA(p99_s, SECONDS, 0, "99 of 100 waited at most this"),
 };
 #undef ROW
-static const shoal_schema delay_schema =
-    SCHEMA("delay", NULL, "Waiting for one reason", delay_fields);
+SCHEMA(delay, "delay", NULL, "Waiting for one reason");
 
 #define ROW struct delays
 static const shoal_field delays_fields[] = {
@@ -71,8 +70,7 @@ static const shoal_field delays_fields[] = {
     RECORD(by[STUDY_WAITS], "all", delay_schema, "for any reason; quantiles are over all jobs"),
 };
 #undef ROW
-static const shoal_schema delays_schema =
-    SCHEMA("delays", NULL, "Waiting of jobs of one size", delays_fields);
+SCHEMA(delays, "delays", NULL, "Waiting of jobs of one size");
 
 #define ROW struct places
 static const shoal_field places_fields[] = {
@@ -84,65 +82,66 @@ static const shoal_field places_fields[] = {
     DATA(slow_gpu_s, HOURS, -1, "lost to slower places"),
 };
 #undef ROW
-static const shoal_schema places_schema =
-    SCHEMA("sizes", NULL, "Places of jobs of one size", places_fields);
+SCHEMA(places, "sizes", NULL, "Places of jobs of one size");
 
 #define ROW struct run
 static const shoal_field run_fields[] = {
     DATA(id, NONE, 0, "such as migrate"),
-    FIELD(name, "name", "GUIDELINE", NONE, 0, 1, "in words"),
+    FIELD(name, "GUIDELINE", NONE, 0, 1, "in words"),
     DATA(simulated, NONE, 0, "whether it could be"),
     DATA(why_not, NONE, 0, "where it could not", OPTIONAL),
     DATA(policy, NONE, 0, "the policy with its knobs but the quotas"),
-    FIELD(saved_usd, "saved_usd", "SAVED", USD, 1, 1,
-          "the same in money, at the mean price of the cluster's GPUs",
-          .flags = SHOAL_FIELD_SPARSE | SHOAL_FIELD_OPTIONAL,
-          .unsure = offsetof(ROW, saved_unsure)),
-    FIELD(saved_shown_gpu_s, NULL, "GPU H SAVED", HOURS, 1, 3,
-          "GPU-hours held less than as it is, trials counted", SPARSE,
-          .unsure = offsetof(ROW, saved_unsure)),
-    FIELD(saved_in_draws, NULL, "SAVED IN ALL DRAWS", NONE, 0, 1,
-          "the least and the most of all draws", SPARSE),
-    FIELD(waits_s[STUDY_WAITS], NULL, "ALL WAITING", HOURS, -1, 1,
-          "hours of waiting for any reason", .unsure = offsetof(ROW, waits_unsure[STUDY_WAITS])),
-    FIELD(waits_s[SIM_WAIT_LOCALITY], NULL, "FRAGMENTATION", HOURS, -1, 1,
-          "hours of waiting while enough GPUs were free but scattered",
-          .unsure = offsetof(ROW, waits_unsure[SIM_WAIT_LOCALITY])),
-    FIELD(waits_s[SIM_WAIT_FAIR_SHARE], NULL, "FAIR SHARE", HOURS, -1, 4,
-          "hours of waiting because the group had used its quota and others had not",
-          .unsure = offsetof(ROW, waits_unsure[SIM_WAIT_FAIR_SHARE])),
-    FIELD(waits_s[SIM_WAIT_CAPACITY], NULL, "CAPACITY", HOURS, -1, 1,
-          "hours of waiting because too few GPUs were free",
-          .unsure = offsetof(ROW, waits_unsure[SIM_WAIT_CAPACITY]), PAGED),
-    FIELD(tally.utilization, "utilization", "USEFUL", PERCENT, 1, 2,
-          "GPU time of work that passes over that of all GPUs"),
-    NAMED(tally.occupancy, "occupancy", PERCENT, 0, "GPU time held over that of all GPUs"),
+    FIELD(
+        saved_usd, "SAVED", USD, 1, 1, "the same in money, at the mean price of the cluster's GPUs",
+        .flags = SHOAL_FIELD_SPARSE | SHOAL_FIELD_OPTIONAL, .unsure = offsetof(ROW, saved_unsure)),
+    COLUMN(saved_shown_gpu_s, "GPU H SAVED", HOURS, 1, 3,
+           "GPU-hours held less than as it is, trials counted", SPARSE,
+           .unsure = offsetof(ROW, saved_unsure)),
+    COLUMN(saved_in_draws, "SAVED IN ALL DRAWS", NONE, 0, 1, "the least and the most of all draws",
+           SPARSE),
+    COLUMN(waits_s[STUDY_WAITS], "ALL WAITING", HOURS, -1, 1, "hours of waiting for any reason",
+           .unsure = offsetof(ROW, waits_unsure[STUDY_WAITS])),
+    COLUMN(waits_s[SIM_WAIT_LOCALITY], "FRAGMENTATION", HOURS, -1, 1,
+           "hours of waiting while enough GPUs were free but scattered",
+           .unsure = offsetof(ROW, waits_unsure[SIM_WAIT_LOCALITY])),
+    COLUMN(waits_s[SIM_WAIT_FAIR_SHARE], "FAIR SHARE", HOURS, -1, 4,
+           "hours of waiting because the group had used its quota and others had not",
+           .unsure = offsetof(ROW, waits_unsure[SIM_WAIT_FAIR_SHARE])),
+    COLUMN(waits_s[SIM_WAIT_CAPACITY], "CAPACITY", HOURS, -1, 1,
+           "hours of waiting because too few GPUs were free",
+           .unsure = offsetof(ROW, waits_unsure[SIM_WAIT_CAPACITY]), PAGED),
+    FIELD_NAMED(tally.utilization, "utilization", "USEFUL", PERCENT, 1, 2,
+                "GPU time of work that passes over that of all GPUs"),
+    DATA_NAMED(tally.occupancy, "occupancy", PERCENT, 0, "GPU time held over that of all GPUs"),
     DATA(fragmentation_ratio, TIMES, 1,
          "fragmentation waiting of the base line over that of this run"),
     DATA(saved_gpu_s, HOURS, 1, "GPU time held less than in the base line, trials counted"),
     DATA(spared_gpu_s, HOURS, 1, "of that, work not run at all, less trials: exact"),
-    FIELD(tally.avg_jct_s, "avg_jct_s", "AVG JCT", SECONDS, -1, 5,
-          "mean completion time of jobs that pass, trials counted"),
-    NAMED(tally.p50_jct_s, "p50_jct_s", SECONDS, -1, "half of them were done within this time"),
-    NAMED(tally.p99_jct_s, "p99_jct_s", SECONDS, -1,
-          "99 of 100 of them were done within this time"),
-    NAMED(tally.held_gpu_s, "held_gpu_s", HOURS, 0, "GPU time held by jobs"),
-    NAMED(tally.slow_all_gpu_s, "slow_gpu_s", HOURS, -1, "GPU time lost to slower places"),
-    NAMED(books.recorded_gpu_s, "work_recorded_gpu_s", HOURS, 0, "GPU time of the trace"),
-    NAMED(books.useful_gpu_s, "work_useful_gpu_s", HOURS, 0, "of that, of attempts that pass"),
-    NAMED(books.lost_gpu_s, "work_lost_gpu_s", HOURS, -1, "of that, of attempts that failed"),
-    NAMED(books.saved_gpu_s, "work_saved_gpu_s", HOURS, 1, "of that, of attempts that are not run"),
-    NAMED(books.trial_gpu_s, "trial_gpu_s", HOURS, -1, "spent in trials"),
-    NAMED(tally.trial_s, "trial_delay_s", SECONDS, -1, "what trials delay the jobs that go on"),
+    FIELD_NAMED(tally.avg_jct_s, "avg_jct_s", "AVG JCT", SECONDS, -1, 5,
+                "mean completion time of jobs that pass, trials counted"),
+    DATA_NAMED(tally.p50_jct_s, "p50_jct_s", SECONDS, -1,
+               "half of them were done within this time"),
+    DATA_NAMED(tally.p99_jct_s, "p99_jct_s", SECONDS, -1,
+               "99 of 100 of them were done within this time"),
+    DATA_NAMED(tally.held_gpu_s, "held_gpu_s", HOURS, 0, "GPU time held by jobs"),
+    DATA_NAMED(tally.slow_all_gpu_s, "slow_gpu_s", HOURS, -1, "GPU time lost to slower places"),
+    DATA_NAMED(books.recorded_gpu_s, "work_recorded_gpu_s", HOURS, 0, "GPU time of the trace"),
+    DATA_NAMED(books.useful_gpu_s, "work_useful_gpu_s", HOURS, 0, "of that, of attempts that pass"),
+    DATA_NAMED(books.lost_gpu_s, "work_lost_gpu_s", HOURS, -1, "of that, of attempts that failed"),
+    DATA_NAMED(books.saved_gpu_s, "work_saved_gpu_s", HOURS, 1,
+               "of that, of attempts that are not run"),
+    DATA_NAMED(books.trial_gpu_s, "trial_gpu_s", HOURS, -1, "spent in trials"),
+    DATA_NAMED(tally.trial_s, "trial_delay_s", SECONDS, -1,
+               "what trials delay the jobs that go on"),
     DATA(caught, COUNT, 1, "jobs found in their trial"),
     DATA(cut, COUNT, 1, "jobs stopped after one attempt"),
-    FIELD(moves, "moves", "MOVES", COUNT, 0, 5, "running jobs moved to other servers"),
+    FIELD(moves, "MOVES", COUNT, 0, 5, "running jobs moved to other servers"),
     DATA(restarts, COUNT, 0, "starts of a job after its first, moves included"),
     DATA(preempted, COUNT, 0, "times a job was stopped for another"),
-    NAMED(tally.cpu_s, "cpu_s", SECONDS, 0, "CPU time of the simulation"),
-    NAMED(saved_range, "saved_gpu_s_range", HOURS, 0, "least and most of all draws"),
-    NAMED(spared_range, "spared_gpu_s_range", HOURS, 0, "least and most of all draws"),
-    NAMED(ratio_range, "fragmentation_ratio_range", TIMES, 0, "least and most of all draws"),
+    DATA_NAMED(tally.cpu_s, "cpu_s", SECONDS, 0, "CPU time of the simulation"),
+    DATA_NAMED(saved_range, "saved_gpu_s_range", HOURS, 0, "least and most of all draws"),
+    DATA_NAMED(spared_range, "spared_gpu_s_range", HOURS, 0, "least and most of all draws"),
+    DATA_NAMED(ratio_range, "fragmentation_ratio_range", TIMES, 0, "least and most of all draws"),
     DATA_AS(KEYED, delays, "delays", NONE, 0, "waiting by size of job and reason",
             .of = &delays_schema),
     DATA_AS(KEYED, sizes, "sizes", NONE, 0, "places by size of job", .of = &places_schema),
@@ -151,24 +150,21 @@ static const shoal_field run_fields[] = {
 /* Of the same records: what guidelines change besides. */
 #define ROW struct run
 static const shoal_field change_fields[] = {
-    FIELD(name, NULL, "GUIDELINE", NONE, 0, 1, "in words"),
-    FIELD(spread, NULL, "SPREAD", PERCENT, -1, 1, "GPU time on more servers than the job needs"),
-    FIELD(beside, NULL, "BESIDE", PERCENT, -1, 1,
-          "GPU time of jobs of several GPUs that share a server with another such job"),
-    FIELD(tally.slow_all_gpu_s, NULL, "LOST TO SPEED", HOURS, -1, 1,
-          "GPU-hours lost to slower places"),
-    FIELD(tally.occupancy, NULL, "BUSY", PERCENT, 0, 1, "GPU time held over that of all GPUs"),
-    FIELD(restarts, NULL, "RESTARTS", COUNT, 0, 1,
-          "starts of a job after its first, moves included"),
-    FIELD(spared_in_draws, NULL, "OF IT NOT RUN", NONE, 0, 1,
-          "GPU-hours of work that is not run at all, less trials, in all draws; the rest is speed",
-          SPARSE),
+    COLUMN(name, "GUIDELINE", NONE, 0, 1, "in words"),
+    COLUMN(spread, "SPREAD", PERCENT, -1, 1, "GPU time on more servers than the job needs"),
+    COLUMN(beside, "BESIDE", PERCENT, -1, 1,
+           "GPU time of jobs of several GPUs that share a server with another such job"),
+    COLUMN(tally.slow_all_gpu_s, "LOST TO SPEED", HOURS, -1, 1, "GPU-hours lost to slower places"),
+    COLUMN(tally.occupancy, "BUSY", PERCENT, 0, 1, "GPU time held over that of all GPUs"),
+    COLUMN(restarts, "RESTARTS", COUNT, 0, 1, "starts of a job after its first, moves included"),
+    COLUMN(spared_in_draws, "OF IT NOT RUN", NONE, 0, 1,
+           "GPU-hours of work that is not run at all, less trials, in all draws; the rest is speed",
+           SPARSE),
 };
 #undef ROW
-static const shoal_schema change_schema =
-    SCHEMA("changes", NULL, "One guideline, simulated", change_fields);
+SCHEMA(change, "changes", NULL, "One guideline, simulated");
 
-static const shoal_schema run_schema = SCHEMA("runs", NULL, "One guideline, simulated", run_fields);
+SCHEMA(run, "runs", NULL, "One guideline, simulated");
 
 /* ---- what was studied ---- */
 
@@ -180,17 +176,16 @@ struct wait_row {
 
 #define ROW struct wait_row
 static const shoal_field reason_fields[] = {
-    FIELD(name, "reason", "WAITING, HOURS", NONE, 0, 1, "what jobs waited for"),
-    FIELD(sizes_s[0], NULL, "1 GPU", HOURS, 0, 2, "of jobs of one GPU", SPARSE),
-    FIELD(sizes_s[1], NULL, "2-4 GPUs", HOURS, 0, 2, "of jobs of 2 to 4 GPUs", SPARSE),
-    FIELD(sizes_s[2], NULL, "5-8 GPUs", HOURS, 0, 2, "of jobs of 5 to 8 GPUs", SPARSE),
-    FIELD(sizes_s[3], NULL, ">8 GPUs", HOURS, 0, 2, "of jobs of more than 8 GPUs", SPARSE),
-    FIELD(all_s, NULL, "ALL", HOURS, 0, 1, "of all jobs"),
-    FIELD(share, NULL, "SHARE", SHARE, 0, 1, "of all waiting"),
+    FIELD_NAMED(name, "reason", "WAITING, HOURS", NONE, 0, 1, "what jobs waited for"),
+    COLUMN(sizes_s[0], "1 GPU", HOURS, 0, 2, "of jobs of one GPU", SPARSE),
+    COLUMN(sizes_s[1], "2-4 GPUs", HOURS, 0, 2, "of jobs of 2 to 4 GPUs", SPARSE),
+    COLUMN(sizes_s[2], "5-8 GPUs", HOURS, 0, 2, "of jobs of 5 to 8 GPUs", SPARSE),
+    COLUMN(sizes_s[3], ">8 GPUs", HOURS, 0, 2, "of jobs of more than 8 GPUs", SPARSE),
+    COLUMN(all_s, "ALL", HOURS, 0, 1, "of all jobs"),
+    COLUMN(share, "SHARE", SHARE, 0, 1, "of all waiting"),
 };
 #undef ROW
-static const shoal_schema reason_schema =
-    SCHEMA("waiting", NULL, "One reason to wait", reason_fields);
+SCHEMA(reason, "waiting", NULL, "One reason to wait");
 
 /* Jobs of one size that waited for one reason. */
 struct wait {
@@ -200,21 +195,19 @@ struct wait {
 
 #define ROW struct wait
 static const shoal_field wait_fields[] = {
-    FIELD(size, NULL, "JOBS OF GPUS", NONE, 0, 1, "GPUs of the jobs"),
-    FIELD(reason, NULL, "WAITED FOR", NONE, 0, 1,
-          "fragmentation: enough GPUs were free, but scattered; fair share: its group had used its "
-          "quota, others had not; capacity: too few GPUs were free"),
-    FIELD(jobs, NULL, "JOBS", COUNT, 0, 1, "that waited for it"),
-    FIELD(share, NULL, "OF ITS SIZE", SHARE, 0, 1, "share of the jobs of the size"),
-    FIELD(total_s, NULL, "HOURS", HOURS, 0, 1, "for how many hours together"),
-    FIELD(p50_s, NULL, "MEDIAN", SECONDS, 0, 1,
-          "half of those that waited for it did for at most this"),
-    FIELD(p95_s, NULL, "P95", SECONDS, 0, 1,
-          "95 of 100 of them did for at most this; not told of fewer than 20 jobs"),
+    COLUMN(size, "JOBS OF GPUS", NONE, 0, 1, "GPUs of the jobs"),
+    COLUMN(reason, "WAITED FOR", NONE, 0, 1,
+           "fragmentation: enough GPUs were free, but scattered; fair share: its group had used "
+           "its quota, others had not; capacity: too few GPUs were free"),
+    COLUMN(jobs, "JOBS", COUNT, 0, 1, "that waited for it"),
+    COLUMN(share, "OF ITS SIZE", SHARE, 0, 1, "share of the jobs of the size"),
+    COLUMN(total_s, "HOURS", HOURS, 0, 1, "for how many hours together"),
+    COLUMN(p50_s, "MEDIAN", SECONDS, 0, 1, "half of those that waited for it did for at most this"),
+    COLUMN(p95_s, "P95", SECONDS, 0, 1,
+           "95 of 100 of them did for at most this; not told of fewer than 20 jobs"),
 };
 #undef ROW
-static const shoal_schema wait_schema =
-    SCHEMA("wait", NULL, "Jobs of one size, one reason", wait_fields);
+SCHEMA(wait, "wait", NULL, "Jobs of one size, one reason");
 
 /* Jobs of one size. */
 struct size_row {
@@ -225,26 +218,25 @@ struct size_row {
 
 #define ROW struct size_row
 static const shoal_field size_fields[] = {
-    FIELD(size, NULL, "GPUS", NONE, 0, 1, "GPUs of the jobs"),
-    FIELD(jobs, NULL, "JOBS", COUNT, 0, 1, "of this size"),
-    FIELD(unsuccessful, NULL, "UNSUCCESSFUL", SHARE, 0, 1,
-          "share of the jobs that did not pass, by the model"),
-    FIELD(spread, NULL, "SPREAD", SHARE, 0, 1,
-          "share of their GPU time on more servers than needed"),
-    FIELD(beside, NULL, "BESIDE", SHARE, 0, 1,
-          "share of their GPU time beside another job of several GPUs"),
-    FIELD(slow_gpu_s, NULL, "LOST TO SPEED", HOURS, 0, 1, "GPU-hours that slower places cost"),
+    COLUMN(size, "GPUS", NONE, 0, 1, "GPUs of the jobs"),
+    COLUMN(jobs, "JOBS", COUNT, 0, 1, "of this size"),
+    COLUMN(unsuccessful, "UNSUCCESSFUL", SHARE, 0, 1,
+           "share of the jobs that did not pass, by the model"),
+    COLUMN(spread, "SPREAD", SHARE, 0, 1, "share of their GPU time on more servers than needed"),
+    COLUMN(beside, "BESIDE", SHARE, 0, 1,
+           "share of their GPU time beside another job of several GPUs"),
+    COLUMN(slow_gpu_s, "LOST TO SPEED", HOURS, 0, 1, "GPU-hours that slower places cost"),
 };
 #undef ROW
-static const shoal_schema size_schema = SCHEMA("size", NULL, "Jobs of one size", size_fields);
+SCHEMA(size, "size", NULL, "Jobs of one size");
 
 #define ROW struct study_said
 static const shoal_field said_fields[] = {
-    FIELD(what, NULL, "ABOUT", NONE, 0, 1, "what it is about"),
-    FIELD(text, NULL, "FINDING", NONE, 0, 1, "what is said"),
+    COLUMN(what, "ABOUT", NONE, 0, 1, "what it is about"),
+    COLUMN(text, "FINDING", NONE, 0, 1, "what is said"),
 };
 #undef ROW
-static const shoal_schema said_schema = SCHEMA("said", NULL, "A sentence", said_fields);
+SCHEMA(said, "said", NULL, "A sentence");
 
 /* A class of failures. */
 struct failure {
@@ -255,18 +247,17 @@ struct failure {
 
 #define ROW struct failure
 static const shoal_field failure_fields[] = {
-    FIELD(name, "name", "CLASS", NONE, 0, 1, "of failures"),
-    FIELD(cause, "cause", "CAUSE", NONE, 0, 2, "user, infrastructure or unknown"),
-    FIELD(retry, "retry", "CAN PASS", NONE, 0, 2, "whether a further attempt can"),
-    FIELD(lost.jobs, "jobs", "JOBS", COUNT, 0, 1, "that met one"),
-    FIELD(lost.passed, "passed", "PASSED", COUNT, 0, 2, "of those passed in the end"),
-    FIELD(lost.attempts, "attempts", "ATTEMPTS", COUNT, 0, 2, "of those jobs"),
-    FIELD(lost.lost_gpu_s, "lost_gpu_s", "GPU H LOST", HOURS, 0, 1,
-          "GPU time of the attempts that failed"),
+    FIELD(name, "CLASS", NONE, 0, 1, "of failures"),
+    FIELD(cause, "CAUSE", NONE, 0, 2, "user, infrastructure or unknown"),
+    FIELD(retry, "CAN PASS", NONE, 0, 2, "whether a further attempt can"),
+    FIELD_NAMED(lost.jobs, "jobs", "JOBS", COUNT, 0, 1, "that met one"),
+    FIELD_NAMED(lost.passed, "passed", "PASSED", COUNT, 0, 2, "of those passed in the end"),
+    FIELD_NAMED(lost.attempts, "attempts", "ATTEMPTS", COUNT, 0, 2, "of those jobs"),
+    FIELD_NAMED(lost.lost_gpu_s, "lost_gpu_s", "GPU H LOST", HOURS, 0, 1,
+                "GPU time of the attempts that failed"),
 };
 #undef ROW
-static const shoal_schema failure_schema =
-    SCHEMA("classes", NULL, "A class of failures", failure_fields);
+SCHEMA(failure, "classes", NULL, "A class of failures");
 
 struct row {
     uint64_t jobs, too_large, seed, unsuccessful;
@@ -286,80 +277,75 @@ struct row {
 
 #define ROW struct row
 static const shoal_field quota_fields[] = {
-    NAMED(quota_source, "source", NONE, 0, "none, given, or share: by share of GPU time"),
+    DATA_NAMED(quota_source, "source", NONE, 0, "none, given, or share: by share of GPU time"),
     DATA_AS(MAP, quotas, "gpus", COUNT, 0, "by group"),
 };
-static const shoal_schema quota_schema =
-    SCHEMA("quotas", NULL, "GPUs that groups have a right to", quota_fields);
+SCHEMA(quota, "quotas", NULL, "GPUs that groups have a right to");
 
 static const shoal_field pool_fields[] = {
-    NAMED(pool_gpus, "gpus", COUNT, 0, "in it"),
-    NAMED(pool_servers, "servers", COUNT, 0, "in it"),
+    DATA_NAMED(pool_gpus, "gpus", COUNT, 0, "in it"),
+    DATA_NAMED(pool_servers, "servers", COUNT, 0, "in it"),
     DATA(trial_s, SECONDS, 0, "the longest trial"),
-    NAMED(pool_wait_s, "wait_s", SECONDS, -1, "what trials waited for it together"),
-    NAMED(pool_held_gpu_s, "held_gpu_s", HOURS, 0, "GPU time held in it"),
+    DATA_NAMED(pool_wait_s, "wait_s", SECONDS, -1, "what trials waited for it together"),
+    DATA_NAMED(pool_held_gpu_s, "held_gpu_s", HOURS, 0, "GPU time held in it"),
 };
-static const shoal_schema pool_schema =
-    SCHEMA("trial_pool", NULL, "Servers set apart for trials", pool_fields);
+SCHEMA(pool, "trial_pool", NULL, "Servers set apart for trials");
 
 static const shoal_field failures_fields[] = {
-    NAMED(failure_source, "source", NONE, 0, "model or none"),
+    DATA_NAMED(failure_source, "source", NONE, 0, "model or none"),
     DATA(unsuccessful, COUNT, -1, "jobs that did not pass"),
     LIST(classes, "classes", NULL, 0, failure_schema, "what failed"),
 };
-static const shoal_schema failures_schema =
-    SCHEMA("failures", NULL, "How jobs ended, by the model", failures_fields);
+SCHEMA(failures, "failures", NULL, "How jobs ended, by the model");
 
 static const shoal_field finding_fields[] = {
     DATA(v, NONE, 0, "1"),
-    NAMED(say_first, "first", NONE, 0, "what to do first"),
-    NAMED(say_lost, "lost", NONE, 0, "what failures and slow places cost"),
-    NAMED(say_second, "second", NONE, 0, "what to do then"),
-    NAMED(say_unsure, "unsure", NONE, 0, "guidelines that save in some draws and cost in others",
-          OPTIONAL),
-    NAMED(say_waiting, "waiting", NONE, 0, "why jobs wait"),
-    NAMED(say_speed, "speed", NONE, 0, "what spreading jobs out costs"),
-    NAMED(say_failures, "failures", NONE, 0, "what failures cost"),
-    NAMED(say_together, "together", NONE, 0, "what all guidelines together would do"),
-    NAMED(say_luck, "luck", NONE, 0, "how much of a difference is luck"),
+    DATA_NAMED(say_first, "first", NONE, 0, "what to do first"),
+    DATA_NAMED(say_lost, "lost", NONE, 0, "what failures and slow places cost"),
+    DATA_NAMED(say_second, "second", NONE, 0, "what to do then"),
+    DATA_NAMED(say_unsure, "unsure", NONE, 0,
+               "guidelines that save in some draws and cost in others", OPTIONAL),
+    DATA_NAMED(say_waiting, "waiting", NONE, 0, "why jobs wait"),
+    DATA_NAMED(say_speed, "speed", NONE, 0, "what spreading jobs out costs"),
+    DATA_NAMED(say_failures, "failures", NONE, 0, "what failures cost"),
+    DATA_NAMED(say_together, "together", NONE, 0, "what all guidelines together would do"),
+    DATA_NAMED(say_luck, "luck", NONE, 0, "how much of a difference is luck"),
 };
-static const shoal_schema finding_schema =
-    SCHEMA("findings", NULL, "The study in sentences", finding_fields);
+SCHEMA(finding, "findings", NULL, "The study in sentences");
 
 static const shoal_field luck_fields[] = {
     DATA(echoes, COUNT, 0, "further runs of the base line, submissions up to a round later"),
-    NAMED(luck_wait_s, "wait_s", SECONDS, 0, "how far they differ in waiting"),
-    NAMED(luck_fragmentation_s, "fragmentation_s", SECONDS, 0, "and in fragmentation waiting"),
-    NAMED(luck_held_gpu_s, "held_gpu_s", HOURS, 0, "and in GPU time held"),
+    DATA_NAMED(luck_wait_s, "wait_s", SECONDS, 0, "how far they differ in waiting"),
+    DATA_NAMED(luck_fragmentation_s, "fragmentation_s", SECONDS, 0, "and in fragmentation waiting"),
+    DATA_NAMED(luck_held_gpu_s, "held_gpu_s", HOURS, 0, "and in GPU time held"),
 };
-static const shoal_schema luck_schema =
-    SCHEMA("luck", NULL, "What differs without a reason", luck_fields);
+SCHEMA(luck, "luck", NULL, "What differs without a reason");
 
 static const shoal_field fields[] = {
     DATA(jobs, COUNT, 0, "that were studied"),
     DATA(too_large, COUNT, 0, "jobs that can never run on the cluster, left out"),
     DATA(gpus, COUNT, 0, "of the cluster"),
     DATA(servers, COUNT, 0, "of the cluster"),
-    FIELD(cluster, "cluster", "CLUSTER", NONE, 0, 0, "its spec"),
+    FIELD(cluster, "CLUSTER", NONE, 0, 0, "its spec"),
     DATA(cluster_chosen, NONE, 0, "as none was given"),
-    FIELD(seed, "seed", "SEED", NONE, 0, 0, "of everything drawn"),
-    FIELD(input_hash, "input_hash", "INPUT HASH", NONE, 0, 0, "of the trace"),
-    FIELD(draws, "draws", "DRAWS", COUNT, 0, 0, "times that failures and submissions were drawn"),
+    FIELD(seed, "SEED", NONE, 0, 0, "of everything drawn"),
+    FIELD(input_hash, "INPUT HASH", NONE, 0, 0, "of the trace"),
+    FIELD(draws, "DRAWS", COUNT, 0, 0, "times that failures and submissions were drawn"),
     DATA(span_s, SECONDS, 0, "from the first submission to the last end if nobody had waited"),
     DATA(wall_s, SECONDS, 0, "time the study took"),
-    FIELD(policy, NULL, "POLICY", NONE, 0, 0, "with all guidelines"),
-    FIELD(round_s, NULL, "ROUND", SECONDS, 0, 0, "time between two decisions"),
-    FIELD(restart_s, NULL, "RESTART", SECONDS, 0, 0, "time a start or move takes"),
-    FIELD(cpu_s, NULL, "CPU TIME, ALL RUNS", SECONDS, 0, 0, "of all simulations"),
-    FIELD(usd_gpu_h, "usd_gpu_h", "PRICE OF A GPU-HOUR", USD, 0, 0,
-          "mean price of the cluster's GPUs", OPTIONAL),
+    COLUMN(policy, "POLICY", NONE, 0, 0, "with all guidelines"),
+    COLUMN(round_s, "ROUND", SECONDS, 0, 0, "time between two decisions"),
+    COLUMN(restart_s, "RESTART", SECONDS, 0, 0, "time a start or move takes"),
+    COLUMN(cpu_s, "CPU TIME, ALL RUNS", SECONDS, 0, 0, "of all simulations"),
+    FIELD(usd_gpu_h, "PRICE OF A GPU-HOUR", USD, 0, 0, "mean price of the cluster's GPUs",
+          OPTIONAL),
     DATA(wasted_gpu_s, HOURS, -1, "GPU time that attempts that fail and slow places cost"),
     DATA(wasted_usd, USD, -1, "the same in money", OPTIONAL),
     RECORD(self, "quotas", quota_schema, "GPUs that groups have a right to"),
     RECORD(self, "trial_pool", pool_schema, "servers set apart for trials"),
     RECORD(self, "failures", failures_schema, "how jobs ended, by the model"),
-    NAMED(lost_range, "lost_gpu_s_range", HOURS, 0,
-          "least and most of all draws that failures cost"),
+    DATA_NAMED(lost_range, "lost_gpu_s_range", HOURS, 0,
+               "least and most of all draws that failures cost"),
     DATA(first, NONE, 0, "the guideline to begin with"),
     DATA(second, NONE, 0, "and the one after it"),
     RECORD(self, "findings", finding_schema, "the study in sentences"),
@@ -377,7 +363,7 @@ static const shoal_field fields[] = {
          "where figures come from", PAGED),
 };
 #undef ROW
-static const shoal_schema study_schema = SCHEMA("study", NULL, "A study of a trace", fields);
+static const shoal_schema study_schema = SCHEMA_OF("study", NULL, "A study of a trace", fields);
 
 const shoal_schema *shoal_study_schema(void)
 {
