@@ -1,4 +1,4 @@
-/* prices.c - histories of prices as values (prices.h): asking, freeing, choosing. Loading is load.c,
+/* prices.c - histories of prices as values (prices.h): asking, freeing, choosing. Loading is reader.c,
  * writing prices_shoal.c. */
 #include "market/prices.h"
 

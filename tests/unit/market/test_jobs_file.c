@@ -1,8 +1,8 @@
-/* Tests of src/market/jobs_file.c: fleets, amounts of work, times. */
+/* Tests of src/market/jobs.c: fleets, amounts of work, times. */
 #include "unit/market/market_world.h"
 
 #include "base/assert.h"
-#include "market/jobs_file.h"
+#include "market/jobs.h"
 
 static shoal_status load(const char *text, struct market_jobs_file *out, shoal_err *err)
 {

@@ -1,9 +1,9 @@
-/* Tests of src/market/speeds.c, columns.c and date.c: rules of speed, small CSV files, dates. */
+/* Tests of src/market/jobs.c, columns.c and date.c: rules of speed, small CSV files, dates. */
 #include "unit/market/market_world.h"
 
 #include "base/assert.h"
 #include "base/date.h"
-#include "market/speeds.h"
+#include "market/jobs.h"
 #include "market/when.h"
 
 static const char history[] = "time,cloud,zone,instance,market,price,accelerator,count\n"
