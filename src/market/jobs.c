@@ -1,5 +1,5 @@
 /* jobs.c - reads a fleet of jobs and rules of speed, and what these say of the kinds of a history. Tests:
- * tests/unit/market/test_jobs_file.c, test_speeds.c. */
+ * tests/unit/market/test_jobs.c. */
 #include "market/jobs.h"
 
 #include "base/err.h"

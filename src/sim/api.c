@@ -1,7 +1,7 @@
 /* api.c - the public face of the simulator (shoal/sim.h): its options as rows, traces loaded once, policies run on
  * them side by side, and the log of events.
  *
- * Tests: tests/unit/sim/test_api.c, test_choice.c. */
+ * Tests: tests/unit/sim/test_api.c. */
 #include "sim/compare.h"
 
 #include "base/arena.h"
