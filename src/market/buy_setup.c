@@ -150,12 +150,7 @@ static shoal_status check_filter(const struct filter *f, shoal_err *err)
         if (fits)
             continue;
         base_err(err, SHOAL_E_NOTFOUND, "--%s: the history has no '%s'", f->option, word);
-        const char *near = market_nearest(f->names, word);
-        if (near == NULL && f->more != NULL)
-            near = market_nearest(f->more, word);
-        if (near != NULL)
-            base_err_hint(err, "did you mean '%s'?", near);
-        else if (f->names->map.count > 0)
+        if (!market_hint_nearest(f->names, f->more, word, err) && f->names->map.count > 0)
             base_err_hint(err, "it has %zu, such as '%s'", f->names->map.count,
                           f->names->map.entries[0].key);
         return SHOAL_E_NOTFOUND;
@@ -384,11 +379,9 @@ static shoal_status job_work(const struct market_buy *w, const struct market_wor
             if (strcasecmp(kind_name(w, k), work->kind) == 0)
                 kind = k;
         if (kind == MARKET_NONE) {
-            const char *near = market_nearest(&w->prices->kinds, work->kind);
             base_err(err, SHOAL_E_NOTFOUND, "job '%.60s': no prices of a kind '%.60s'", name,
                      work->kind);
-            if (near != NULL)
-                base_err_hint(err, "did you mean '%s'?", near);
+            market_hint_nearest(&w->prices->kinds, NULL, work->kind, err);
             return SHOAL_E_NOTFOUND;
         }
     }
@@ -727,10 +720,7 @@ static shoal_status parse_limits(struct market_buy *w, shoal_err *err)
             if (strcmp(word, "*") != 0 && !limit_word(w->prices, word, limit)) {
                 base_err(err, SHOAL_E_NOTFOUND,
                          "--limit: the history has no kind, cloud, region or zone '%s'", word);
-                const char *near = market_nearest(&w->prices->kinds, word);
-                near = near != NULL ? near : market_nearest(&w->prices->zones, word);
-                if (near != NULL)
-                    base_err_hint(err, "did you mean '%s'?", near);
+                market_hint_nearest(&w->prices->kinds, &w->prices->zones, word, err);
                 return SHOAL_E_NOTFOUND;
             }
             at += length + 1;
@@ -748,7 +738,7 @@ static bool limit_covers(const struct market_limit *limit, const struct market_o
 }
 
 /* Every job must find an offer that no limit closes to it. */
-static shoal_status check_limits(const struct market_buy *w, shoal_err *err)
+static shoal_status check_limits(struct market_buy *w, shoal_err *err)
 {
     for (size_t j = 0; j < w->job_count && w->limit_count > 0; j++) {
         const struct market_job *job = &w->jobs[j];
@@ -862,21 +852,14 @@ static void drop_name(const struct market_buy *w, shoal_err *err)
 
 shoal_status market_buy_setup(struct market_buy *w, shoal_err *err)
 {
-    shoal_status st = choose_offers(w, err);
+    static shoal_status (*const steps[])(struct market_buy *, shoal_err *) = {
+        choose_offers, parse_costs, prepare_jobs, parse_limits,
+        check_limits,  load_avail,  count_places};
+    shoal_status st = SHOAL_OK;
 
-    if (st == SHOAL_OK)
-        st = parse_costs(w, err);
-    if (st == SHOAL_OK)
-        st = prepare_jobs(w, err);
-    if (st == SHOAL_OK)
-        st = parse_limits(w, err);
-    if (st == SHOAL_OK)
-        st = check_limits(w, err);
-    if (st == SHOAL_OK)
-        st = load_avail(w, err);
-    if (st != SHOAL_OK) {
+    for (size_t i = 0; i < BASE_COUNT(steps) && st == SHOAL_OK; i++)
+        st = steps[i](w, err);
+    if (st != SHOAL_OK)
         drop_name(w, err);
-        return st;
-    }
-    return count_places(w, err);
+    return st;
 }

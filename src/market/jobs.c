@@ -370,6 +370,18 @@ const char *market_nearest(const struct market_names *names, const char *word)
     return near;
 }
 
+bool market_hint_nearest(const struct market_names *names, const struct market_names *more,
+                         const char *word, shoal_err *err)
+{
+    const char *near = market_nearest(names, word);
+
+    if (near == NULL && more != NULL)
+        near = market_nearest(more, word);
+    if (near != NULL)
+        base_err_hint(err, "did you mean '%s'?", near);
+    return near != NULL;
+}
+
 void market_accelerators(const struct market_prices *prices, double *out_count, uint32_t *out_which)
 {
     for (size_t k = 0; k < prices->kinds.map.count; k++) {
@@ -436,12 +448,8 @@ static shoal_status no_such_kind(const struct market_prices *prices, const char 
                                  shoal_err *err)
 {
     base_err(err, SHOAL_E_NOTFOUND, "no prices of a kind of instance or accelerator '%.60s'", name);
-    const char *near = market_nearest(&prices->kinds, name);
-    if (near == NULL)
-        near = market_nearest(&prices->accelerators, name);
-    if (near != NULL)
-        base_err_hint(err, "did you mean '%s'?", near);
-    else if (prices->kinds.map.count > 0)
+    if (!market_hint_nearest(&prices->kinds, &prices->accelerators, name, err) &&
+        prices->kinds.map.count > 0)
         base_err_hint(err, "the history has %zu kinds, such as '%s'", prices->kinds.map.count,
                       prices->kinds.map.entries[0].key);
     return SHOAL_E_NOTFOUND;

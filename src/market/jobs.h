@@ -105,6 +105,9 @@ SHOAL_MUST_USE shoal_status market_speeds_apply(const struct market_speeds *spee
 bool market_fits(const char *pattern, const char *name);
 /* The name nearest to `word` among the names, or NULL. */
 const char *market_nearest(const struct market_names *names, const char *word);
+/* Offers that, or one of `more` (may be NULL), as the hint of an err; false: none is near. */
+bool market_hint_nearest(const struct market_names *names, const struct market_names *more,
+                         const char *word, shoal_err *err);
 
 /* What offers say of the accelerators of each kind: how many (0: not said) and which (MARKET_NONE:
  * not said). Both are arrays of as many as there are kinds. */

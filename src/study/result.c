@@ -260,12 +260,13 @@ static const shoal_field failure_fields[] = {
 SCHEMA(failure, "classes", NULL, "A class of failures");
 
 struct row {
-    uint64_t jobs, too_large, seed, unsuccessful;
+    shoal_study_opts opts;
+    uint64_t jobs, too_large, unsuccessful;
     uint32_t gpus, servers, draws, v, echoes, pool_gpus, pool_servers;
     const char *cluster, *input_hash, *first, *second, *quota_source, *failure_source;
     const char *policy;
     bool cluster_chosen;
-    double round_s, restart_s, cpu_s, span_s, wall_s, trial_s, pool_wait_s, pool_held_gpu_s;
+    double cpu_s, span_s, wall_s, pool_wait_s, pool_held_gpu_s;
     double luck_wait_s, luck_fragmentation_s, luck_held_gpu_s;
     double usd_gpu_h, wasted_gpu_s, wasted_usd;
     const char *say_lost, *say_second, *say_unsure, *say_first, *say_waiting, *say_speed,
@@ -285,7 +286,7 @@ SCHEMA(quota, "quotas", NULL, "GPUs that groups have a right to");
 static const shoal_field pool_fields[] = {
     DATA_NAMED(pool_gpus, "gpus", COUNT, 0, "in it"),
     DATA_NAMED(pool_servers, "servers", COUNT, 0, "in it"),
-    DATA(trial_s, SECONDS, 0, "the longest trial"),
+    DATA_NAMED(opts.trial_s, "trial_s", SECONDS, 0, "the longest trial"),
     DATA_NAMED(pool_wait_s, "wait_s", SECONDS, -1, "what trials waited for it together"),
     DATA_NAMED(pool_held_gpu_s, "held_gpu_s", HOURS, 0, "GPU time held in it"),
 };
@@ -328,14 +329,14 @@ static const shoal_field fields[] = {
     DATA(servers, COUNT, 0, "of the cluster"),
     FIELD(cluster, "CLUSTER", NONE, 0, 0, "its spec"),
     DATA(cluster_chosen, NONE, 0, "as none was given"),
-    FIELD(seed, "SEED", NONE, 0, 0, "of everything drawn"),
+    FIELD_NAMED(opts.seed, "seed", "SEED", NONE, 0, 0, "of everything drawn"),
     FIELD(input_hash, "INPUT HASH", NONE, 0, 0, "of the trace"),
     FIELD(draws, "DRAWS", COUNT, 0, 0, "times that failures and submissions were drawn"),
     DATA(span_s, SECONDS, 0, "from the first submission to the last end if nobody had waited"),
     DATA(wall_s, SECONDS, 0, "time the study took"),
     COLUMN(policy, "POLICY", NONE, 0, 0, "with all guidelines"),
-    COLUMN(round_s, "ROUND", SECONDS, 0, 0, "time between two decisions"),
-    COLUMN(restart_s, "RESTART", SECONDS, 0, 0, "time a start or move takes"),
+    COLUMN(opts.round_s, "ROUND", SECONDS, 0, 0, "time between two decisions"),
+    COLUMN(opts.restart_s, "RESTART", SECONDS, 0, 0, "time a start or move takes"),
     COLUMN(cpu_s, "CPU TIME, ALL RUNS", SECONDS, 0, 0, "of all simulations"),
     FIELD(usd_gpu_h, "PRICE OF A GPU-HOUR", USD, 0, 0, "mean price of the cluster's GPUs",
           OPTIONAL),
@@ -652,7 +653,7 @@ static void fill_row(struct page_made *made, const struct study_case *c, struct 
     row->servers = c->cluster.node_count;
     row->cluster = c->spec.data != NULL ? c->spec.data : "";
     row->cluster_chosen = c->chosen;
-    row->seed = s->opts.seed;
+    row->opts = s->opts;
     row->input_hash = page_made_text(made, "%016" PRIx64, s->trace->input_hash);
     row->draws = s->more_count + 1;
     row->span_s = s->jobs.to_s - s->jobs.from_s;
@@ -661,7 +662,6 @@ static void fill_row(struct page_made *made, const struct study_case *c, struct 
     row->quotas = fill_quotas(made, s);
     row->pool_gpus = s->pool.gpus;
     row->pool_servers = s->pool.node_count;
-    row->trial_s = s->opts.trial_s;
     row->pool_wait_s = s->pool_wait_s;
     row->pool_held_gpu_s = s->pool_gpu_s;
     row->failure_source = s->opts.failures == SHOAL_STUDY_FAILURES_NONE ? "none" : "model";
@@ -672,8 +672,6 @@ static void fill_row(struct page_made *made, const struct study_case *c, struct 
     row->second = second == STUDY_BASE ? NULL : study_guidelines[second].id;
     fill_words(made, c, row);
     row->policy = s->runs[STUDY_TOGETHER].policy;
-    row->round_s = s->opts.round_s;
-    row->restart_s = s->opts.restart_s;
     row->cpu_s = cpu_of(s);
     row->usd_gpu_h = study_usd_gpu_h(s);
     row->wasted_gpu_s = study_wasted_gpu_s(s);
