@@ -11,7 +11,6 @@
 #define ADVISE_CALL_H
 
 #include "advise/choose.h"
-#include "advise/next.h"
 #include "env/env.h"
 #include "page/make.h"
 #include "shoal/advise.h"

@@ -16,39 +16,6 @@ static const double STEP_LEAST = 1.04; /* between two machine counts of a line *
 static const double BAND_MOST = 30;    /* an interval is drawn to so many times its prediction */
 static const double X_MOST = 8;        /* times the way of the fastest */
 
-static shoal_picture *add(const struct advise_call *w, shoal_picture_type type, const char *name,
-                          const char *title, const char *note, size_t series)
-{
-    shoal_series *room = page_made_alloc(w->made, series, sizeof *room);
-    shoal_picture *picture = room == NULL ? NULL : page_made_picture(w->made);
-
-    if (picture != NULL)
-        *picture = (shoal_picture){
-            .type = type, .name = name, .title = title, .note = note, .series = room};
-    return picture;
-}
-
-/* The next series of a picture, with room for points; NULL when memory is short. */
-static shoal_series *add_series(const struct advise_call *w, shoal_picture *picture,
-                                const char *name, uint32_t colour, size_t points)
-{
-    shoal_series *series = (shoal_series *)(uintptr_t)&picture->series[picture->series_count];
-    float *x = page_made_alloc(w->made, points, sizeof *x);
-    float *y = page_made_alloc(w->made, points, sizeof *y);
-
-    if (x == NULL || y == NULL)
-        return NULL;
-    *series = (shoal_series){.name = name, .x = x, .y = y, .colour = colour % SHOAL_COLOURS};
-    picture->series_count++;
-    return series;
-}
-
-static void add_point(shoal_series *series, double x, double y)
-{
-    ((float *)(uintptr_t)series->x)[series->count] = (float)x;
-    ((float *)(uintptr_t)series->y)[series->count++] = (float)y;
-}
-
 static shoal_axis time_axis(void)
 {
     return (shoal_axis){.title = "time to the loss", .unit = SHOAL_UNIT_SECONDS, .log = true};
@@ -97,20 +64,22 @@ static void draw_trade(const struct advise_call *w)
     for (uint32_t i = 0; i < w->choice.count; i++)
         count += is_trade(w, i);
     shoal_picture *picture =
-        count < 2 ? NULL
-                  : add(w, SHOAL_PICTURE_DOTS, "trade", "What more speed costs",
-                        "the answers, and what no other row of the table beats in both time and "
-                        "cost, as predicted",
-                        count);
+        count < 2
+            ? NULL
+            : page_picture(w->made, SHOAL_PICTURE_DOTS, "trade", "What more speed costs",
+                           "the answers, and what no other row of the table beats in both time and "
+                           "cost, as predicted",
+                           count);
     for (uint32_t i = 0; picture != NULL && i < w->choice.count; i++) {
         const struct advise_candidate *c = &w->choice.candidates[i];
         if (!is_trade(w, i))
             continue;
-        shoal_series *dot = add_series(
-            w, picture, page_made_text(w->made, "%s%s", answer_of(w, i), advise_words_choice(w, c)),
-            c->algorithm % COLOURS, 1);
+        shoal_series *dot =
+            page_series(w->made, picture,
+                        page_made_text(w->made, "%s%s", answer_of(w, i), advise_words_choice(w, c)),
+                        c->algorithm % COLOURS, 1);
         if (dot != NULL)
-            add_point(dot, c->seconds, usd ? c->cost : 3600 * c->cost);
+            page_point(dot, c->seconds, usd ? c->cost : 3600 * c->cost);
     }
     if (picture == NULL)
         return;
@@ -129,9 +98,9 @@ static void add_algorithm(const struct advise_call *w, shoal_picture *picture, u
     bool losses = isnan(w->question.target);
     float *low = page_made_alloc(w->made, room, sizeof *low);
     float *high = page_made_alloc(w->made, room, sizeof *high);
-    shoal_series *line =
-        add_series(w, picture, page_made_text(w->made, "%s", w->fit->algorithms[algorithm].name),
-                   algorithm % COLOURS, room);
+    shoal_series *line = page_series(
+        w->made, picture, page_made_text(w->made, "%s", w->fit->algorithms[algorithm].name),
+        algorithm % COLOURS, room);
     double last = 0;
 
     if (low == NULL || high == NULL || line == NULL)
@@ -145,7 +114,7 @@ static void add_algorithm(const struct advise_call *w, shoal_picture *picture, u
         low[line->count] = (float)(losses ? c->low_loss : fmax(c->low_s, c->seconds / BAND_MOST));
         high[line->count] =
             (float)(losses ? c->high_loss : fmin(c->high_s, c->seconds * BAND_MOST));
-        add_point(line, c->machines, losses ? c->loss : c->seconds);
+        page_point(line, c->machines, losses ? c->loss : c->seconds);
         last = c->machines;
     }
     line->low = low;
@@ -159,7 +128,7 @@ static void add_measured(const struct advise_call *w, shoal_picture *picture)
 {
     const struct advise_choice *ch = &w->choice;
     const char **texts = page_made_alloc(w->made, ch->count, sizeof *texts);
-    shoal_series *dots = add_series(w, picture, "measured", SHOAL_GREY, ch->count);
+    shoal_series *dots = page_series(w->made, picture, "measured", SHOAL_GREY, ch->count);
 
     if (texts == NULL || dots == NULL)
         return;
@@ -169,7 +138,7 @@ static void add_measured(const struct advise_call *w, shoal_picture *picture)
             if (c->machines != w->question.machines[m] || !c->p.measured)
                 continue;
             texts[dots->count] = advise_words_choice(w, c);
-            add_point(dots, c->machines, c->seconds);
+            page_point(dots, c->machines, c->seconds);
         }
     dots->texts = texts;
     dots->apart = true;
@@ -200,12 +169,14 @@ static void draw_machines(const struct advise_call *w)
 {
     bool losses = isnan(w->question.target);
     shoal_picture *picture =
-        w->question.machine_count < 2 ? NULL
-        : losses
-            ? add(w, SHOAL_PICTURE_LINES, "lowest", "Loss by the deadline, by machines",
-                  "predicted, with 90 % intervals", w->fit->algorithm_count)
-            : add(w, SHOAL_PICTURE_LINES, "times", "Time to the loss, by machines",
-                  "predicted, with 90 % intervals; dots: measured", w->fit->algorithm_count + 1);
+        w->question.machine_count < 2
+            ? NULL
+            : page_picture(w->made, SHOAL_PICTURE_LINES, losses ? "lowest" : "times",
+                           losses ? "Loss by the deadline, by machines"
+                                  : "Time to the loss, by machines",
+                           losses ? "predicted, with 90 % intervals"
+                                  : "predicted, with 90 % intervals; dots: measured",
+                           w->fit->algorithm_count + 1);
 
     if (picture == NULL)
         return;
@@ -286,7 +257,7 @@ static void add_losses(const struct advise_call *w, shoal_picture *picture, cons
     double best = fmin(a->best, target), far = log(a->first - best);
     double near = log(fmax(target - best, 1e-6 * (a->first - best))), last = -1;
     shoal_series *line =
-        add_series(w, picture, advise_words_choice(w, c), d->colours[k], CURVE_POINTS + 1);
+        page_series(w->made, picture, advise_words_choice(w, c), d->colours[k], CURVE_POINTS + 1);
 
     for (int i = 0; line != NULL && i <= CURVE_POINTS; i++) {
         double loss =
@@ -296,7 +267,7 @@ static void add_losses(const struct advise_call *w, shoal_picture *picture, cons
             break;
         if (!(at > last))
             continue;
-        add_point(line, at, loss);
+        page_point(line, at, loss);
         last = at;
     }
     if (line != NULL && line->count < 2) {
@@ -318,8 +289,8 @@ static void add_measured_losses(const struct advise_call *w, shoal_picture *pict
         size_t step = curve->count / CURVE_POINTS + 1;
         if (curve->run->machines != c->machines)
             continue;
-        shoal_series *dots = add_series(
-            w, picture, page_made_text(w->made, "%s, measured", advise_words_choice(w, c)),
+        shoal_series *dots = page_series(
+            w->made, picture, page_made_text(w->made, "%s, measured", advise_words_choice(w, c)),
             d->colours[k], curve->count / step + 1);
         if (dots == NULL)
             return;
@@ -327,7 +298,7 @@ static void add_measured_losses(const struct advise_call *w, shoal_picture *pict
         dots->apart = true;
         for (size_t i = 0; i < curve->count; i += step)
             if (curve->time_s[i] <= d->end_s)
-                add_point(dots, curve->time_s[i], curve->loss[i]);
+                page_point(dots, curve->time_s[i], curve->loss[i]);
         if (dots->count == 0)
             picture->series_count--;
     }
@@ -341,19 +312,20 @@ static void draw_losses(const struct advise_call *w)
     if (d.count == 0 || !(d.end_s > 0))
         return;
     shoal_picture *picture =
-        add(w, SHOAL_PICTURE_LINES, "losses", "Loss over time", "lines: predicted; dots: measured",
-            LINES_MAX * (1 + RUNS_DRAWN) + 1);
+        page_picture(w->made, SHOAL_PICTURE_LINES, "losses", "Loss over time",
+                     "lines: predicted; dots: measured", LINES_MAX * (1 + RUNS_DRAWN) + 1);
     if (picture == NULL)
         return;
     for (size_t k = 0; k < d.count; k++)
         add_losses(w, picture, &d, k);
     for (size_t k = 0; k < d.count; k++)
         add_measured_losses(w, picture, &d, k);
-    shoal_series *target =
-        isnan(w->question.target) ? NULL : add_series(w, picture, "loss asked for", SHOAL_GREY, 2);
+    shoal_series *target = isnan(w->question.target)
+                               ? NULL
+                               : page_series(w->made, picture, "loss asked for", SHOAL_GREY, 2);
     if (target != NULL) {
-        add_point(target, 0, w->question.target);
-        add_point(target, d.end_s, w->question.target);
+        page_point(target, 0, w->question.target);
+        page_point(target, d.end_s, w->question.target);
     }
     picture->x =
         (shoal_axis){.title = "time", .unit = SHOAL_UNIT_SECONDS, .low = 0, .high = d.end_s};

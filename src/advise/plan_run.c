@@ -12,7 +12,7 @@
 #include "app/app.h"
 #include "base/assert.h"
 #include "base/err.h"
-#include "page/show.h"
+#include "page/field.h"
 #include "train/options.h"
 #include <math.h>
 #include <string.h>
@@ -240,39 +240,28 @@ struct run {
     double usd, machine_s, then; /* for people */
 };
 
-#define AT(member) offsetof(struct run, member)
+#define ROW struct run
 static const shoal_field run_fields[] = {
-    {AT(algorithm), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "algorithm", "ALGORITHM",
-     .help = "its name", .flags = SHOAL_FIELD_CUT},
-    {AT(r.machines), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 1, "machines", "MACHINES",
-     .help = "how many"},
-    {AT(r.fraction), SHOAL_FIELD_F64, SHOAL_UNIT_PERCENT, 0, 1, "data", "DATA",
-     .help = "the part of the data"},
-    {AT(r.iterations), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 1, "iterations", "ITERATIONS",
-     .help = "how many"},
-    {AT(r.seconds), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "seconds", "TIME",
-     .help = "that it is expected to take"},
-    {AT(r.cost), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "cost", NULL, .help = "in cost_unit"},
-    {AT(usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 1, NULL, "COST", .help = "of all its machines",
-     .flags = SHOAL_FIELD_SPARSE},
-    {AT(machine_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, NULL, "MACHINE TIME",
-     .help = "of all its machines together", .flags = SHOAL_FIELD_SPARSE},
-    {AT(r.sure), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 0, "sure", NULL,
-     .help = "to within what share the time of an iteration is known once it is made"},
-    {AT(then), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, NULL, "THEN SURE TO",
-     .help = "to within what share the time of an iteration is known once it is made"},
-    {AT(command), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "command", NULL,
-     .help = "the line for a shell that makes it"},
+    FIELD(algorithm, "ALGORITHM", NONE, 0, 1, "its name", CUT),
+    FIELD_NAMED(r.machines, "machines", "MACHINES", COUNT, 0, 1, "how many"),
+    FIELD_NAMED(r.fraction, "data", "DATA", PERCENT, 0, 1, "the part of the data"),
+    FIELD_NAMED(r.iterations, "iterations", "ITERATIONS", COUNT, 0, 1, "how many"),
+    FIELD_NAMED(r.seconds, "seconds", "TIME", SECONDS, 0, 1, "that it is expected to take"),
+    DATA_NAMED(r.cost, "cost", NONE, 0, "in cost_unit"),
+    COLUMN(usd, "COST", USD, 0, 1, "of all its machines", SPARSE),
+    COLUMN(machine_s, "MACHINE TIME", SECONDS, 0, 1, "of all its machines together", SPARSE),
+    DATA_NAMED(r.sure, "sure", SHARE, 0,
+               "to within what share the time of an iteration is known once it is made"),
+    COLUMN(then, "THEN SURE TO", SHARE, 0, 1,
+           "to within what share the time of an iteration is known once it is made"),
+    DATA(command, NONE, 0, "the line for a shell that makes it"),
 };
-static const shoal_schema run_schema = {"run", "Runs to make", "A run to make", run_fields,
-                                        BASE_COUNT(run_fields)};
+SCHEMA(run, "run", "Runs to make", "A run to make");
 static const shoal_field line_fields[] = {
-    {AT(command), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "COMMAND",
-     .help = "for a shell; what they print goes into a file of runs"},
+    COLUMN(command, "COMMAND", NONE, 0, 1, "for a shell; what they print goes into a file of runs"),
 };
-#undef AT
-static const shoal_schema line_schema = {"line", "Lines that make them", "A line for a shell",
-                                         line_fields, BASE_COUNT(line_fields)};
+#undef ROW
+SCHEMA(line, "line", "Lines that make them", "A line for a shell");
 
 struct row {
     double budget, cost, before, after, gap;
@@ -280,28 +269,23 @@ struct row {
     shoal_records runs, lines;
 };
 
-#define AT(member) offsetof(struct row, member)
+#define ROW struct row
 static const shoal_field fields[] = {
-    {AT(budget), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "budget", NULL, .help = "in cost_unit"},
-    {AT(cost), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "cost", NULL,
-     .help = "of all runs, in cost_unit"},
-    {AT(cost_unit), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "cost_unit", NULL,
-     .help = "usd or machine-seconds"},
-    {AT(before), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, -1, 0, "sure_before", NULL,
-     .help = "to within what share the time of an iteration is known now"},
-    {AT(after), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, -1, 0, "sure_after", NULL,
-     .help = "and once all runs are made"},
-    {AT(gap), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, -1, 0, "gap", NULL,
-     .help = "proven: how much the best choice of runs within the budget could be better, of the "
-             "sum of variances"},
-    {AT(runs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "runs", NULL,
-     .help = "what gains most for its cost first", .of = &run_schema},
-    {AT(lines), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, NULL,
-     .help = "lines for a shell, where they are known", .of = &line_schema},
+    DATA(budget, NONE, 0, "in cost_unit"),
+    DATA(cost, NONE, 0, "of all runs, in cost_unit"),
+    DATA(cost_unit, NONE, 0, "usd or machine-seconds"),
+    DATA_NAMED(before, "sure_before", SHARE, -1,
+               "to within what share the time of an iteration is known now"),
+    DATA_NAMED(after, "sure_after", SHARE, -1, "and once all runs are made"),
+    DATA(gap, SHARE, -1,
+         "proven: how much the best choice of runs within the budget could be better, of the sum "
+         "of variances"),
+    LIST(runs, "runs", NULL, 1, run_schema, "what gains most for its cost first"),
+    LIST(lines, NULL, NULL, 1, line_schema, "lines for a shell, where they are known"),
 };
-#undef AT
-static const shoal_schema schema = {"advise --plan", NULL, "Which runs are worth making", fields,
-                                    BASE_COUNT(fields)};
+#undef ROW
+static const shoal_schema schema =
+    SCHEMA_OF("advise --plan", NULL, "Which runs are worth making", fields);
 
 const shoal_schema *shoal_advise_plan_schema(void)
 {
@@ -338,10 +322,10 @@ static void fill(const struct planned *p)
                         .after = plan->after,
                         .gap = plan->gap,
                         .cost_unit = usd ? "usd" : "machine-seconds",
-                        .runs = {.first = runs, .stride = sizeof *runs, .count = plan->run_count},
-                        .lines = {.first = lines, .stride = sizeof *lines, .count = line_count}};
+                        .runs = page_records(runs, plan->run_count),
+                        .lines = page_records(lines, line_count)};
     made->result.schema = &schema;
-    made->result.records = (shoal_records){.first = row, .stride = sizeof *row, .count = 1};
+    made->result.records = page_records(row, 1);
 }
 
 /* In the unit of the budget: advise_words_cost knows machine-hours. */
@@ -354,10 +338,6 @@ static void say(const struct planned *p)
 {
     const struct advise_plan *plan = &p->plan;
     struct page_made *made = p->w->made;
-    char budget[48];
-
-    page_unit_text(p->problem.price > 0 ? SHOAL_UNIT_USD : SHOAL_UNIT_SECONDS, p->problem.budget,
-                   budget, sizeof budget);
     made->result.title = "Which runs are worth making";
     if (p->w->fit != NULL)
         advise_words_runs(p->w);
@@ -372,16 +352,16 @@ static void say(const struct planned *p)
         page_made_say(made,
                       "%zu run%s for %s, of a budget of %s: the time of an iteration is then known "
                       "to within %.0f %%, now %.0f %%.\n",
-                      plan->run_count, plan->run_count == 1 ? "" : "s", cost_text(p, plan->cost),
-                      budget, 100 * fmin(plan->after, SURE_MOST),
-                      100 * fmin(plan->before, SURE_MOST));
+                      plan->run_count, page_plural(plan->run_count), cost_text(p, plan->cost),
+                      page_made_value(made,
+                                      p->problem.price > 0 ? SHOAL_UNIT_USD : SHOAL_UNIT_SECONDS,
+                                      p->problem.budget),
+                      100 * fmin(plan->after, SURE_MOST), 100 * fmin(plan->before, SURE_MOST));
     if (p->w->fit == NULL)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "nothing was measured yet: times are those of an iteration of 1 s on one "
-                       "machine; ask again once some of these runs are made");
+        page_info(made, "nothing was measured yet: times are those of an iteration of 1 s on one "
+                        "machine; ask again once some of these runs are made");
     if (plan->more && plan->run_count > 0)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "the budget pays for more runs, which would change little");
+        page_info(made, "the budget pays for more runs, which would change little");
 }
 
 /* How sure it is after each run, by what was spent until then. */
@@ -389,36 +369,27 @@ static void draw(const struct planned *p)
 {
     const struct advise_plan *plan = &p->plan;
     struct page_made *made = p->w->made;
-    shoal_series *line = page_made_alloc(made, 1, sizeof *line);
-    float *x = page_made_alloc(made, plan->run_count + 1, sizeof *x);
-    float *y = page_made_alloc(made, plan->run_count + 1, sizeof *y);
     bool usd = p->problem.price > 0;
     double spent = 0;
 
-    if (plan->run_count < 2 || line == NULL || x == NULL || y == NULL)
+    if (plan->run_count < 2)
         return;
-    shoal_picture *picture = page_made_picture(made);
-    if (picture == NULL)
+    shoal_picture *picture = page_picture(made, SHOAL_PICTURE_STEPS, "sure",
+                                          "How well the time of an iteration is known",
+                                          "to within what share, by what was spent until then", 1);
+    shoal_series *line =
+        picture == NULL ? NULL : page_series(made, picture, "to within", 0, plan->run_count + 1);
+    if (line == NULL)
         return;
-    y[0] = (float)plan->before;
+    line->dots = true;
+    page_point(line, 0, plan->before);
     for (size_t i = 0; i < plan->run_count; i++) {
         spent += plan->runs[i].cost;
-        x[i + 1] = (float)spent;
-        y[i + 1] = (float)plan->runs[i].sure;
+        page_point(line, spent, plan->runs[i].sure);
     }
-    *line = (shoal_series){
-        .name = "to within", .x = x, .y = y, .count = plan->run_count + 1, .dots = true};
-    *picture = (shoal_picture){
-        .type = SHOAL_PICTURE_STEPS,
-        .name = "sure",
-        .title = "How well the time of an iteration is known",
-        .note = "to within what share, by what was spent until then",
-        .series = line,
-        .series_count = 1,
-        .x = {.title = usd ? "cost" : "machine time",
-              .unit = usd ? SHOAL_UNIT_USD : SHOAL_UNIT_SECONDS},
-        .y = {.unit = SHOAL_UNIT_SHARE, .log = true},
-    };
+    picture->x = (shoal_axis){.title = usd ? "cost" : "machine time",
+                              .unit = usd ? SHOAL_UNIT_USD : SHOAL_UNIT_SECONDS};
+    picture->y = (shoal_axis){.unit = SHOAL_UNIT_SHARE, .log = true};
 }
 
 /* ---- the plan ---- */

@@ -3,6 +3,7 @@
 #include "advise/call.h"
 
 #include "base/assert.h"
+#include "page/field.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,71 +21,49 @@ struct candidate {
     double time_s[3], loss[3], usd, machine_s;
 };
 
-#define AT(member) offsetof(struct candidate, member)
-#define C(member)  offsetof(struct candidate, c.member)
+#define ROW struct candidate
 static const shoal_field candidate_fields[] = {
-    {AT(algorithm), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "algorithm", "ALGORITHM",
-     .help = "its name", .flags = SHOAL_FIELD_CUT},
-    {C(machines), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 1, "machines", "MACHINES",
-     .help = "how many"},
-    {AT(verdict), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "verdict", NULL,
-     .help = "good, or why it is not advised: no-curve, diverged, one-count, too-far, never, "
-             "unreached"},
-    {C(p.measured), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 0, "measured", NULL,
-     .help = "whether a run on so many machines got there"},
-    {AT(time_s[0]), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 1, NULL, "TIME",
-     .help = "predicted time to the loss, or measured", .flags = SHOAL_FIELD_SPARSE},
-    {AT(time_s[1]), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 2, NULL, "5 %",
-     .help = "the time is shorter with a probability of 5 %", .flags = SHOAL_FIELD_SPARSE},
-    {AT(time_s[2]), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 2, NULL, "95 %",
-     .help = "the time is shorter with a probability of 95 %", .flags = SHOAL_FIELD_SPARSE},
-    {AT(loss[0]), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 1, NULL, "LOSS",
-     .help = "predicted loss by the deadline", .flags = SHOAL_FIELD_SPARSE},
-    {AT(loss[1]), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 0, 2, NULL, "5 %",
-     .help = "the loss is lower with a probability of 5 %", .flags = SHOAL_FIELD_SPARSE},
-    {AT(loss[2]), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 0, 2, NULL, "95 %",
-     .help = "the loss is lower with a probability of 95 %", .flags = SHOAL_FIELD_SPARSE},
-    {C(seconds), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "seconds", NULL,
-     .help = "predicted time to the loss, or measured; the deadline where no loss was asked for"},
-    {C(low_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "low_s", NULL,
-     .help = "it is less with a probability of 5 %"},
-    {C(high_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "high_s", NULL,
-     .help = "it is less with a probability of 95 %"},
-    {C(at_most_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "at_most_s", NULL,
-     .help = "the first measurement of its run, which was past the loss already",
-     .flags = SHOAL_FIELD_OPTIONAL},
-    {C(p.steps), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, -1, 0, "iterations", NULL,
-     .help = "predicted iterations to the loss"},
-    {C(p.step_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "iteration_s", NULL,
-     .help = "predicted time of an iteration"},
-    {AT(usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, -1, 1, NULL, "COST",
-     .help = "of all machines for that time", .flags = SHOAL_FIELD_SPARSE},
-    {AT(machine_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 1, NULL, "MACHINE TIME",
-     .help = "of all machines together", .flags = SHOAL_FIELD_SPARSE},
-    {C(cost), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, -1, 0, "cost", NULL,
-     .help = "of that time, in cost_unit"},
-    {C(low_cost), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, -1, 0, "low_cost", NULL, .help = "of low_s"},
-    {C(high_cost), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, -1, 0, "high_cost", NULL, .help = "of high_s"},
-    {AT(near_fastest), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 1, 3, "near_fastest", "P(FASTEST)",
-     .help = "probability of being within 5 % of the fastest", .flags = SHOAL_FIELD_SPARSE},
-    {AT(near_cheapest), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 1, 3, "near_cheapest", "P(CHEAPEST)",
-     .help = "probability of being within 5 % of the cheapest", .flags = SHOAL_FIELD_SPARSE},
-    {AT(in_time), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 1, 0, "in_time", NULL,
-     .help = "probability of being there by the deadline"},
-    {C(loss), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 0, "loss", NULL,
-     .help = "predicted by the deadline"},
-    {C(low_loss), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 0, "low_loss", NULL,
-     .help = "it is lower with a probability of 5 %"},
-    {C(high_loss), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 0, "high_loss", NULL,
-     .help = "it is lower with a probability of 95 %"},
-    {AT(remarks), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "REMARKS",
-     .help = "what it is best in; measured: a run on so many machines got there; at most: its run "
-             "begins past the loss"},
+    FIELD(algorithm, "ALGORITHM", NONE, 0, 1, "its name", CUT),
+    FIELD_NAMED(c.machines, "machines", "MACHINES", COUNT, 0, 1, "how many"),
+    DATA(
+        verdict, NONE, 0,
+        "good, or why it is not advised: no-curve, diverged, one-count, too-far, never, unreached"),
+    DATA_NAMED(c.p.measured, "measured", NONE, 0, "whether a run on so many machines got there"),
+    COLUMN(time_s[0], "TIME", SECONDS, -1, 1, "predicted time to the loss, or measured", SPARSE),
+    COLUMN(time_s[1], "5 %", SECONDS, 0, 2, "the time is shorter with a probability of 5 %",
+           SPARSE),
+    COLUMN(time_s[2], "95 %", SECONDS, 0, 2, "the time is shorter with a probability of 95 %",
+           SPARSE),
+    COLUMN(loss[0], "LOSS", VALUE, -1, 1, "predicted loss by the deadline", SPARSE),
+    COLUMN(loss[1], "5 %", VALUE, 0, 2, "the loss is lower with a probability of 5 %", SPARSE),
+    COLUMN(loss[2], "95 %", VALUE, 0, 2, "the loss is lower with a probability of 95 %", SPARSE),
+    DATA_NAMED(c.seconds, "seconds", SECONDS, -1,
+               "predicted time to the loss, or measured; the deadline where no loss was asked for"),
+    DATA_NAMED(c.low_s, "low_s", SECONDS, -1, "it is less with a probability of 5 %"),
+    DATA_NAMED(c.high_s, "high_s", SECONDS, -1, "it is less with a probability of 95 %"),
+    DATA_NAMED(c.at_most_s, "at_most_s", SECONDS, -1,
+               "the first measurement of its run, which was past the loss already", OPTIONAL),
+    DATA_NAMED(c.p.steps, "iterations", COUNT, -1, "predicted iterations to the loss"),
+    DATA_NAMED(c.p.step_s, "iteration_s", SECONDS, -1, "predicted time of an iteration"),
+    COLUMN(usd, "COST", USD, -1, 1, "of all machines for that time", SPARSE),
+    COLUMN(machine_s, "MACHINE TIME", SECONDS, -1, 1, "of all machines together", SPARSE),
+    DATA_NAMED(c.cost, "cost", NONE, -1, "of that time, in cost_unit"),
+    DATA_NAMED(c.low_cost, "low_cost", NONE, -1, "of low_s"),
+    DATA_NAMED(c.high_cost, "high_cost", NONE, -1, "of high_s"),
+    FIELD(near_fastest, "P(FASTEST)", SHARE, 1, 3, "probability of being within 5 % of the fastest",
+          SPARSE),
+    FIELD(near_cheapest, "P(CHEAPEST)", SHARE, 1, 3,
+          "probability of being within 5 % of the cheapest", SPARSE),
+    DATA(in_time, SHARE, 1, "probability of being there by the deadline"),
+    DATA_NAMED(c.loss, "loss", VALUE, -1, "predicted by the deadline"),
+    DATA_NAMED(c.low_loss, "low_loss", VALUE, -1, "it is lower with a probability of 5 %"),
+    DATA_NAMED(c.high_loss, "high_loss", VALUE, -1, "it is lower with a probability of 95 %"),
+    COLUMN(remarks, "REMARKS", NONE, 0, 1,
+           "what it is best in; measured: a run on so many machines got there; at most: its run "
+           "begins past the loss"),
 };
-#undef C
-#undef AT
-static const shoal_schema candidate_schema = {"candidate", NULL, "An algorithm on some machines",
-                                              candidate_fields, BASE_COUNT(candidate_fields)};
+#undef ROW
+SCHEMA(candidate, "candidate", NULL, "An algorithm on some machines");
 
 /* ---- changes on the way ---- */
 
@@ -95,50 +74,36 @@ struct leg {
     double usd, machine_s; /* for people */
 };
 
-#define AT(member) offsetof(struct leg, member)
+#define ROW struct leg
 static const shoal_field leg_fields[] = {
-    {AT(algorithm), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "algorithm", "ALGORITHM",
-     .help = "its name"},
-    {AT(machines), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 1, "machines", "MACHINES",
-     .help = "how many"},
-    {AT(leg.from_loss), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 0, 1, "from_loss", "FROM LOSS",
-     .help = "where it begins"},
-    {AT(leg.to_loss), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 0, 1, "to_loss", "TO LOSS",
-     .help = "where it ends"},
-    {AT(leg.seconds), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "seconds", "TIME",
-     .help = "predicted, with the change"},
-    {AT(leg.cost), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "cost", NULL, .help = "in cost_unit"},
-    {AT(usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 1, NULL, "COST", .help = "of all machines",
-     .flags = SHOAL_FIELD_SPARSE},
-    {AT(machine_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, NULL, "MACHINE TIME",
-     .help = "of all machines together", .flags = SHOAL_FIELD_SPARSE},
+    FIELD(algorithm, "ALGORITHM", NONE, 0, 1, "its name"),
+    FIELD(machines, "MACHINES", COUNT, 0, 1, "how many"),
+    FIELD_NAMED(leg.from_loss, "from_loss", "FROM LOSS", VALUE, 0, 1, "where it begins"),
+    FIELD_NAMED(leg.to_loss, "to_loss", "TO LOSS", VALUE, 0, 1, "where it ends"),
+    FIELD_NAMED(leg.seconds, "seconds", "TIME", SECONDS, 0, 1, "predicted, with the change"),
+    DATA_NAMED(leg.cost, "cost", NONE, 0, "in cost_unit"),
+    COLUMN(usd, "COST", USD, 0, 1, "of all machines", SPARSE),
+    COLUMN(machine_s, "MACHINE TIME", SECONDS, 0, 1, "of all machines together", SPARSE),
 };
-#undef AT
-static const shoal_schema leg_schema = {"leg", NULL, "A part of the way", leg_fields,
-                                        BASE_COUNT(leg_fields)};
+#undef ROW
+SCHEMA(leg, "leg", NULL, "A part of the way");
 
 struct path {
     shoal_records legs;
-    double seconds, low_s, high_s, cost, gain;
+    struct advise_path p; /* but for its legs */
 };
 
-#define AT(member) offsetof(struct path, member)
+#define ROW struct path
 static const shoal_field path_fields[] = {
-    {AT(legs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "legs", NULL, .help = "in their order",
-     .of = &leg_schema},
-    {AT(seconds), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "seconds", NULL,
-     .help = "of all of it"},
-    {AT(low_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "low_s", NULL,
-     .help = "it is less with a probability of 5 %"},
-    {AT(high_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "high_s", NULL,
-     .help = "it is less with a probability of 95 %"},
-    {AT(cost), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, -1, 0, "cost", NULL, .help = "in cost_unit"},
-    {AT(gain), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 1, 0, "gain", NULL,
-     .help = "of the time (or cost) without a change, what it saves"},
+    LIST(legs, "legs", NULL, 0, leg_schema, "in their order"),
+    DATA_NAMED(p.seconds, "seconds", SECONDS, -1, "of all of it"),
+    DATA_NAMED(p.low_s, "low_s", SECONDS, -1, "it is less with a probability of 5 %"),
+    DATA_NAMED(p.high_s, "high_s", SECONDS, -1, "it is less with a probability of 95 %"),
+    DATA_NAMED(p.cost, "cost", NONE, -1, "in cost_unit"),
+    DATA_NAMED(p.gain, "gain", SHARE, 1, "of the time (or cost) without a change, what it saves"),
 };
-#undef AT
-static const shoal_schema path_schema = {"path", NULL, "A way with changes", path_fields,
-                                         BASE_COUNT(path_fields)};
+#undef ROW
+SCHEMA(path, "path", NULL, "A way with changes");
 
 /* ---- the run to make next ---- */
 
@@ -147,24 +112,18 @@ struct next {
     struct advise_next n;
 };
 
-#define AT(member) offsetof(struct next, member)
+#define ROW struct next
 static const shoal_field next_fields[] = {
-    {AT(algorithm), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "algorithm", NULL, .help = "its name"},
-    {AT(n.machines), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 0, "machines", NULL, .help = "how many"},
-    {AT(n.from), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 0, "from_iteration", NULL,
-     .help = "iterations that its run has; 0: there is none"},
-    {AT(n.to), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 0, "to_iteration", NULL,
-     .help = "iterations that it should have"},
-    {AT(n.seconds), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "seconds", NULL,
-     .help = "of the way from one to the other"},
-    {AT(n.cost), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "machine_s", NULL,
-     .help = "of all its machines together"},
-    {AT(n.chance), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 0, "chance", NULL,
-     .help = "probability that it is near the best"},
+    DATA(algorithm, NONE, 0, "its name"),
+    DATA_NAMED(n.machines, "machines", COUNT, 0, "how many"),
+    DATA_NAMED(n.from, "from_iteration", COUNT, 0, "iterations that its run has; 0: there is none"),
+    DATA_NAMED(n.to, "to_iteration", COUNT, 0, "iterations that it should have"),
+    DATA_NAMED(n.seconds, "seconds", SECONDS, 0, "of the way from one to the other"),
+    DATA_NAMED(n.cost, "machine_s", SECONDS, 0, "of all its machines together"),
+    DATA_NAMED(n.chance, "chance", SHARE, 0, "probability that it is near the best"),
 };
-#undef AT
-static const shoal_schema next_schema = {"next", NULL, "A run to make", next_fields,
-                                         BASE_COUNT(next_fields)};
+#undef ROW
+SCHEMA(next, "next", NULL, "A run to make");
 
 /* ---- what it rests on ---- */
 
@@ -174,40 +133,29 @@ struct algorithm {
     double lowest, best, off_inside, off_outside, off_ahead;
 };
 
-#define AT(member) offsetof(struct algorithm, member)
+#define ROW struct algorithm
 static const shoal_field algorithm_fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "algorithm", "ALGORITHM",
-     .help = "its name"},
-    {AT(verdict), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "verdict", NULL,
-     .help = "good, or why it is not advised: no-curve, diverged, one-count"},
-    {AT(form), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "form", "FORM",
-     .help = "of its model of convergence: stretched or features"},
-    {AT(machines), SHOAL_FIELD_NUMBERS, SHOAL_UNIT_COUNT, 0, 0, "machines", NULL,
-     .help = "counts it was measured on"},
-    {AT(machines_text), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "MEASURED ON",
-     .help = "machine counts"},
-    {AT(diverged), SHOAL_FIELD_NUMBERS, SHOAL_UNIT_COUNT, 0, 0, "diverged", NULL,
-     .help = "counts it diverged on"},
-    {AT(diverged_text), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "DIVERGED ON",
-     .help = "machine counts", .flags = SHOAL_FIELD_SPARSE},
-    {AT(lowest), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 0, 1, "lowest", "LOWEST LOSS",
-     .help = "measured"},
-    {AT(best), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 0, 1, "best", "BEST LOSS",
-     .help = "estimate of the lowest that it can reach"},
-    {AT(theta), SHOAL_FIELD_NUMBERS, SHOAL_UNIT_NONE, 0, 0, "theta", NULL,
-     .help = "an iteration on m machines over data of a size takes theta[0] + theta[1] size/m + "
-             "theta[2] log m + theta[3] m seconds, the largest size measured being 1"},
-    {AT(off_inside), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, "off_inside", "OFF BETWEEN",
-     .help = "how far off predicted iterations are between the counts measured, for each doubling "
-             "of machines"},
-    {AT(off_outside), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, "off_outside", "OFF BEYOND",
-     .help = "the same beyond them"},
-    {AT(off_ahead), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, "off_ahead", "OFF AHEAD",
-     .help = "how far off they are further on, for each doubling of iterations"},
+    FIELD_NAMED(name, "algorithm", "ALGORITHM", NONE, 0, 1, "its name"),
+    DATA(verdict, NONE, 0, "good, or why it is not advised: no-curve, diverged, one-count"),
+    FIELD(form, "FORM", NONE, 0, 1, "of its model of convergence: stretched or features"),
+    DATA(machines, COUNT, 0, "counts it was measured on"),
+    COLUMN(machines_text, "MEASURED ON", NONE, 0, 1, "machine counts"),
+    DATA(diverged, COUNT, 0, "counts it diverged on"),
+    COLUMN(diverged_text, "DIVERGED ON", NONE, 0, 1, "machine counts", SPARSE),
+    FIELD(lowest, "LOWEST LOSS", VALUE, 0, 1, "measured"),
+    FIELD(best, "BEST LOSS", VALUE, 0, 1, "estimate of the lowest that it can reach"),
+    DATA(theta, NONE, 0,
+         "an iteration on m machines over data of a size takes theta[0] + theta[1] size/m + "
+         "theta[2] log m + theta[3] m seconds, the largest size measured being 1"),
+    FIELD(off_inside, "OFF BETWEEN", SHARE, 0, 1,
+          "how far off predicted iterations are between the counts measured, for each doubling of "
+          "machines"),
+    FIELD(off_outside, "OFF BEYOND", SHARE, 0, 1, "the same beyond them"),
+    FIELD(off_ahead, "OFF AHEAD", SHARE, 0, 1,
+          "how far off they are further on, for each doubling of iterations"),
 };
-#undef AT
-static const shoal_schema algorithm_schema = {"algorithm", NULL, "An algorithm", algorithm_fields,
-                                              BASE_COUNT(algorithm_fields)};
+#undef ROW
+SCHEMA(algorithm, "algorithm", NULL, "An algorithm");
 
 /* ---- the answer ---- */
 
@@ -225,67 +173,48 @@ struct row {
     shoal_records candidates, shown, algorithms, fast_legs, cheap_legs;
 };
 
-#define AT(member) offsetof(struct row, member)
+#define ROW struct row
 static const shoal_field fields[] = {
-    {AT(target), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 0, 0, "target", NULL,
-     .help = "the loss that was asked for"},
-    {AT(deadline_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "deadline_s", NULL,
-     .help = "that was asked for"},
-    {AT(size), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, 0, 0, "size", "SIZE OF THE DATA",
-     .help = "of the job's data, in the unit of the runs"},
-    {AT(cost_unit), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "cost_unit", NULL,
-     .help = "usd or machine-hours"},
-    {AT(lowest), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 0, "lowest", "LOWEST LOSS MEASURED",
-     .help = "the lowest loss measured"},
-    {AT(best), SHOAL_FIELD_F64, SHOAL_UNIT_VALUE, -1, 0, "best", "BEST LOSS",
-     .help = "the lowest that can be reached, as was given or estimated"},
-    {AT(runs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "runs", "RUNS", .help = "that were given"},
-    {AT(copies), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "copies", "COPIES AMONG THEM",
-     .help = "runs equal to another in every number, which count once"},
-    {AT(same_rows), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "same_rows", NULL,
-     .help = "rows equal to the one before, which were left out"},
-    {AT(input_hash), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "input_hash", "INPUT HASH",
-     .help = "of all files of runs"},
-    {AT(seed), SHOAL_FIELD_U64, SHOAL_UNIT_NONE, 0, 0, "seed", "SEED", .help = "of the draws"},
-    {AT(saved), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "saved", NULL,
-     .help = "where the fitted models went"},
-    {AT(fastest), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "fastest", NULL,
-     .help = "the candidate that is predicted to be the fastest", .of = &candidate_schema},
-    {AT(cheapest), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "cheapest", NULL,
-     .help = "and the cheapest", .of = &candidate_schema},
-    {AT(fast_evidence), SHOAL_FIELD_CHOICE, SHOAL_UNIT_NONE, 0, 0, "fastest_evidence", NULL,
-     .help = "to choose it: enough or too little, when near_fastest is below 0.3",
-     .choices = evidence_names},
-    {AT(cheap_evidence), SHOAL_FIELD_CHOICE, SHOAL_UNIT_NONE, 0, 0, "cheapest_evidence", NULL,
-     .help = "the same of near_cheapest", .choices = evidence_names},
-    {AT(by_deadline), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "by_deadline", NULL,
-     .help = "the lowest loss by the deadline, or the cheapest that is done by then",
-     .of = &candidate_schema},
-    {AT(fast_path), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "fastest_path", NULL,
-     .help = "a faster way with changes", .of = &path_schema},
-    {AT(cheap_path), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "cheapest_path", NULL,
-     .help = "a cheaper way with changes", .of = &path_schema},
-    {AT(fast_next), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "next_fastest", NULL,
-     .help = "the run that would help most to find the fastest", .of = &next_schema},
-    {AT(cheap_next), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "next_cheapest", NULL,
-     .help = "and the cheapest", .of = &next_schema},
-    {AT(candidates), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "candidates", NULL,
-     .help = "every algorithm on every machine count", .flags = SHOAL_FIELD_CSV,
-     .of = &candidate_schema},
-    {AT(shown), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "Candidates",
-     .help = "those that say something", .of = &candidate_schema},
-    {AT(fast_legs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "Faster with changes",
-     .help = "parts of the way", .of = &leg_schema},
-    {AT(cheap_legs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "Cheaper with changes",
-     .help = "parts of the way", .of = &leg_schema},
-    {AT(algorithms), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "algorithms", "What it rests on",
-     .help = "what was measured of each algorithm, and how far off its fit is",
-     .flags = SHOAL_FIELD_PAGE, .of = &algorithm_schema},
+    DATA(target, VALUE, 0, "the loss that was asked for"),
+    DATA(deadline_s, SECONDS, 0, "that was asked for"),
+    FIELD(size, "SIZE OF THE DATA", VALUE, 0, 0, "of the job's data, in the unit of the runs"),
+    DATA(cost_unit, NONE, 0, "usd or machine-hours"),
+    FIELD(lowest, "LOWEST LOSS MEASURED", VALUE, -1, 0, "the lowest loss measured"),
+    FIELD(best, "BEST LOSS", VALUE, -1, 0,
+          "the lowest that can be reached, as was given or estimated"),
+    FIELD(runs, "RUNS", COUNT, 0, 0, "that were given"),
+    FIELD(copies, "COPIES AMONG THEM", COUNT, 0, 0,
+          "runs equal to another in every number, which count once"),
+    DATA(same_rows, COUNT, 0, "rows equal to the one before, which were left out"),
+    FIELD(input_hash, "INPUT HASH", NONE, 0, 0, "of all files of runs"),
+    FIELD(seed, "SEED", NONE, 0, 0, "of the draws"),
+    DATA(saved, NONE, 0, "where the fitted models went"),
+    RECORD(fastest, "fastest", candidate_schema,
+           "the candidate that is predicted to be the fastest"),
+    RECORD(cheapest, "cheapest", candidate_schema, "and the cheapest"),
+    DATA_AS(CHOICE, fast_evidence, "fastest_evidence", NONE, 0,
+            "to choose it: enough or too little, when near_fastest is below 0.3",
+            .choices = evidence_names),
+    DATA_AS(CHOICE, cheap_evidence, "cheapest_evidence", NONE, 0, "the same of near_cheapest",
+            .choices = evidence_names),
+    RECORD(by_deadline, "by_deadline", candidate_schema,
+           "the lowest loss by the deadline, or the cheapest that is done by then"),
+    RECORD(fast_path, "fastest_path", path_schema, "a faster way with changes"),
+    RECORD(cheap_path, "cheapest_path", path_schema, "a cheaper way with changes"),
+    RECORD(fast_next, "next_fastest", next_schema,
+           "the run that would help most to find the fastest"),
+    RECORD(cheap_next, "next_cheapest", next_schema, "and the cheapest"),
+    LIST(candidates, "candidates", NULL, 0, candidate_schema,
+         "every algorithm on every machine count", .flags = SHOAL_FIELD_CSV),
+    LIST(shown, NULL, "Candidates", 1, candidate_schema, "those that say something"),
+    LIST(fast_legs, NULL, "Faster with changes", 1, leg_schema, "parts of the way"),
+    LIST(cheap_legs, NULL, "Cheaper with changes", 1, leg_schema, "parts of the way"),
+    LIST(algorithms, "algorithms", "What it rests on", 1, algorithm_schema,
+         "what was measured of each algorithm, and how far off its fit is", PAGED),
 };
-#undef AT
-static const shoal_schema schema = {"advise", NULL,
-                                    "Which algorithm on how many machines is fastest and cheapest",
-                                    fields, BASE_COUNT(fields)};
+#undef ROW
+static const shoal_schema schema = SCHEMA_OF(
+    "advise", NULL, "Which algorithm on how many machines is fastest and cheapest", fields);
 
 const shoal_schema *shoal_advise_schema(void)
 {
@@ -374,8 +303,8 @@ static void fill_candidates(const struct advise_call *w, struct row *row)
         if (advise_result_shown(w, i))
             shown[count++] = all[i];
     }
-    row->candidates = (shoal_records){.first = all, .stride = sizeof *all, .count = ch->count};
-    row->shown = (shoal_records){.first = shown, .stride = sizeof *shown, .count = count};
+    row->candidates = page_records(all, ch->count);
+    row->shown = page_records(shown, count);
     row->fastest = ch->fastest == UINT32_MAX ? NULL : &all[ch->fastest];
     row->cheapest = ch->cheapest == UINT32_MAX ? NULL : &all[ch->cheapest];
     row->by_deadline = ch->by_deadline == UINT32_MAX ? NULL : &all[ch->by_deadline];
@@ -404,12 +333,7 @@ static const struct path *fill_path(const struct advise_call *w, const struct ad
     shoal_records all = {.first = legs, .stride = sizeof *legs, .count = path->leg_count};
     if (asked->enough)
         *out_table = all;
-    *out = (struct path){.legs = all,
-                         .seconds = path->seconds,
-                         .low_s = path->low_s,
-                         .high_s = path->high_s,
-                         .cost = path->cost,
-                         .gain = path->gain};
+    *out = (struct path){.legs = all, .p = *path};
     return out;
 }
 
@@ -460,8 +384,7 @@ static shoal_records fill_algorithms(const struct advise_call *w)
         out[i].off_outside = a->off_steps[1];
         out[i].off_ahead = a->off_ahead;
     }
-    return (shoal_records){
-        .first = out, .stride = sizeof *out, .count = out == NULL ? 0 : fit->algorithm_count};
+    return page_records(out, out == NULL ? 0 : fit->algorithm_count);
 }
 
 static uint32_t evidence_of(const struct advise_asked *asked)
@@ -497,5 +420,5 @@ void advise_result_make(const struct advise_call *w)
     row->fast_next = fill_next(w, &w->fast);
     row->cheap_next = fill_next(w, &w->cheap);
     row->algorithms = fill_algorithms(w);
-    w->made->result.records = (shoal_records){.first = row, .stride = sizeof *row, .count = 1};
+    w->made->result.records = page_records(row, 1);
 }

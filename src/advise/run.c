@@ -1,12 +1,10 @@
 /* run.c - the public face of advice (shoal/advise.h): the options as rows, what is asked from them, the order of
  * things, and the models it saves.
  *
- * Structs of callers compiled against an older header are shorter: what they do not know of keeps its default.
  * Tests: tests/unit/advise/test_run.c, tests/unit/cli/test_cmd_advise.c, tests/cli/test_advise.py. */
 #include "advise/call.h"
 
 #include "advise/save.h"
-#include "advise/tables.h"
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/opt.h"
@@ -19,7 +17,7 @@
 const double advise_enough = 0.3;
 
 static const double WITHIN_DEFAULT = 0.01;
-static const double RIVAL = 0.05; /* as next.c has it: less is not worth a run */
+static const double RIVAL = 0.05; /* as choose.c has it: less is not worth a run */
 
 /* ---- options ---- */
 
@@ -64,9 +62,7 @@ const shoal_opt *shoal_advise_opt_rows(size_t *out_count)
 
 void shoal_advise_opts_init(shoal_advise_opts *opts)
 {
-    memset(opts, 0, sizeof *opts);
-    opts->struct_size = sizeof *opts;
-    base_opt_defaults(rows, BASE_COUNT(rows), opts);
+    base_opt_take(rows, BASE_COUNT(rows), NULL, opts, sizeof *opts);
 }
 
 /* ---- what is asked ---- */
@@ -400,9 +396,7 @@ shoal_status shoal_advise_run(shoal_env *env, const shoal_advise_opts *given, sh
 {
     shoal_advise_opts opts;
 
-    shoal_advise_opts_init(&opts);
-    if (given != NULL && given->struct_size >= sizeof given->struct_size)
-        memcpy(&opts, given, given->struct_size < sizeof opts ? given->struct_size : sizeof opts);
+    base_opt_take(rows, BASE_COUNT(rows), given, &opts, sizeof opts);
     if (env == NULL || out_result == NULL || !in_range(&opts))
         return base_err(err, SHOAL_E_INVAL,
                         "advice needs shoal_advise_opts_init, and numbers in their ranges");

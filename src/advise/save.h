@@ -1,13 +1,23 @@
-/* save.h - fitted models as a file that the scheduler reads (`shoal sim --profiles FILE.json`).
+/* save.h - a fit as the tables that the scheduler's model of a job is made of, and these as a file that the
+ * scheduler reads (`shoal sim --profiles FILE.json`).
  *
  * docs/formats.md describes it; sim/bind.h reads it back, and load(save(x)) equals x. Any thread.
  * Tests: tests/unit/advise/test_save.c. */
 #ifndef ADVISE_SAVE_H
 #define ADVISE_SAVE_H
 
+#include "advise/choose.h"
 #include "base/buf.h"
 #include "env/env.h"
 #include "sched/model_fitted.h"
+
+/* Of one algorithm, for the machine counts of `choice` that are good, on the way to `target`: at
+ * most SCHED_FITTED_MACHINES_MAX of them, those nearest to powers of two when there are more.
+ * Memory is the arena's. SHOAL_E_IMPOSSIBLE: no count is good. */
+SHOAL_MUST_USE shoal_status advise_tables_make(const struct advise_fit *fit,
+                                               const struct advise_choice *choice,
+                                               uint32_t algorithm, double target,
+                                               struct base_arena *arena, struct sched_fitted *out);
 
 enum { ADVISE_SAVE_MODELS_MAX = 256, ADVISE_SAVE_NAME_MAX = 255 };
 

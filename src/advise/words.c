@@ -5,8 +5,6 @@
  * One sentence per question, in a fixed order; a question without an interesting answer has no sentence. */
 #include "advise/call.h"
 
-#include "base/text.h"
-#include "page/show.h"
 #include <math.h>
 #include <string.h>
 
@@ -14,40 +12,29 @@ static const double USD_LEAST = 0.001; /* less is not worth a figure in a senten
 static const double WOBBLE_MAX = 0.2;  /* of what losses fall */
 static const double FAR_BELOW = 0.1;   /* of what losses fell so far */
 
-static const char *plural(double count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static const char *time_text(const struct advise_call *w, double seconds)
 {
-    char text[32];
-
-    return page_made_text(w->made, "%s", base_format_duration(seconds, text, sizeof text));
+    return page_made_value(w->made, SHOAL_UNIT_SECONDS, seconds);
 }
 
 static const char *loss_text(const struct advise_call *w, double loss)
 {
-    char text[32];
-
-    return page_made_text(w->made, "%s", page_unit_text(SHOAL_UNIT_VALUE, loss, text, sizeof text));
+    return page_made_value(w->made, SHOAL_UNIT_VALUE, loss);
 }
 
 const char *advise_words_cost(const struct advise_call *w, double cost)
 {
-    char text[48];
-
     if (!(w->question.usd_h > 0))
         return page_made_text(w->made, "%s of machine time", time_text(w, 3600 * cost));
     if (cost > 0 && cost < USD_LEAST)
         return "less than $0.001";
-    return page_made_text(w->made, "%s", page_unit_text(SHOAL_UNIT_USD, cost, text, sizeof text));
+    return page_made_value(w->made, SHOAL_UNIT_USD, cost);
 }
 
 const char *advise_words_choice(const struct advise_call *w, const struct advise_candidate *c)
 {
     return page_made_text(w->made, "%s on %u machine%s", w->fit->algorithms[c->algorithm].name,
-                          c->machines, plural(c->machines));
+                          c->machines, page_plural(c->machines));
 }
 
 /* Of probabilities that are shares of draws: none is certain. */
@@ -61,7 +48,7 @@ static double percent(double share)
 /* "1 to 16 machines" */
 static const char *counts_text(const struct advise_call *w, uint32_t least, uint32_t most)
 {
-    return least == most ? page_made_text(w->made, "%u machine%s", most, plural(most))
+    return least == most ? page_made_text(w->made, "%u machine%s", most, page_plural(most))
                          : page_made_text(w->made, "%u to %u machines", least, most);
 }
 
@@ -99,7 +86,7 @@ void advise_words_runs(const struct advise_call *w)
         least = r->runs[i].machines < least ? r->runs[i].machines : least;
         most = r->runs[i].machines > most ? r->runs[i].machines : most;
     }
-    page_made_head(w->made, "from %zu run%s of ", count, plural((double)count));
+    page_made_head(w->made, "from %zu run%s of ", count, page_plural(count));
     if (r->algorithm_count > 3)
         page_made_head(w->made, "%u algorithms", r->algorithm_count);
     for (uint32_t i = 0; i < r->algorithm_count && r->algorithm_count <= 3; i++)
@@ -269,8 +256,8 @@ static void say_next(const struct advise_call *w, const char *before,
     if (!asked->has_next)
         return;
     page_made_say(w->made, "%s: %s on %u machine%s, %.0f iteration%s", before,
-                  w->fit->algorithms[n->algorithm].name, n->machines, plural(n->machines), n->to,
-                  plural(n->to));
+                  w->fit->algorithms[n->algorithm].name, n->machines, page_plural(n->machines),
+                  n->to, n->to == 1 ? "" : "s");
     if (n->from > 0)
         page_made_say(w->made, " in place of %.0f", n->from);
     page_made_say(w->made, " (%s).\n", time_text(w, n->seconds));
@@ -316,24 +303,21 @@ static void write_verdict(const struct advise_call *w)
 static void note_algorithm(const struct advise_call *w, const struct advise_algorithm *a)
 {
     for (uint32_t k = 0; k < a->diverged_count; k++)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       "%s diverged on %u machine%s: it is not advised there%s", a->name,
-                       a->diverged[k], plural(a->diverged[k]),
-                       a->diverged[k] >= a->diverged_from ? ", nor on more" : "");
+        page_warn(w->made, "%s diverged on %u machine%s: it is not advised there%s", a->name,
+                  a->diverged[k], page_plural(a->diverged[k]),
+                  a->diverged[k] >= a->diverged_from ? ", nor on more" : "");
     if (a->verdict == ADVISE_ONE_COUNT)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       "%s was measured on %u machine%s only: nothing is said about other counts; "
-                       "a run on another count would help",
-                       a->name, a->machines[0], plural(a->machines[0]));
+        page_warn(w->made,
+                  "%s was measured on %u machine%s only: nothing is said about other counts; a run "
+                  "on another count would help",
+                  a->name, a->machines[0], page_plural(a->machines[0]));
     if (a->verdict == ADVISE_NO_CURVE)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       "%s has no losses at the largest size: it is left out", a->name);
+        page_warn(w->made, "%s has no losses at the largest size: it is left out", a->name);
     if (a->counts == 2)
-        page_made_note(
-            w->made, SHOAL_NOTE_WARNING,
-            "%s was measured on two machine counts only: what lies between and beyond them is "
-            "a guess; a third would help",
-            a->name);
+        page_warn(w->made,
+                  "%s was measured on two machine counts only: what lies between and beyond them "
+                  "is a guess; a third would help",
+                  a->name);
 }
 
 /* An algorithm that no candidate of is good, and nothing was said about: why not. */
@@ -350,15 +334,14 @@ static void note_left_out(const struct advise_call *w, uint32_t algorithm)
         unreached = unreached || (c->algorithm == algorithm && c->p.verdict == ADVISE_UNREACHED);
     }
     if (unreached)
-        page_made_note(
-            w->made, SHOAL_NOTE_WARNING,
-            "%s is left out: it got to %.6g, too far from there to say when it arrives; a "
-            "longer run would help",
-            a->name, a->lowest);
+        page_warn(w->made,
+                  "%s is left out: it got to %.6g, too far from there to say when it arrives; a "
+                  "longer run would help",
+                  a->name, a->lowest);
     else if (never)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       "%s is left out: it got to %.6g and does not arrive, as far as can be seen",
-                       a->name, a->lowest);
+        page_warn(w->made,
+                  "%s is left out: it got to %.6g and does not arrive, as far as can be seen",
+                  a->name, a->lowest);
 }
 
 /* How far losses lie above the lowest before them, of all that they fall: 0 when they only fall. */
@@ -386,26 +369,23 @@ static void note_losses(const struct advise_call *w)
         wild += !w->runs.runs[i].copy && !w->runs.runs[i].diverged &&
                 wobble(&w->runs.runs[i]) > WOBBLE_MAX;
     if (wild > 0)
-        page_made_note(
-            w->made, SHOAL_NOTE_WARNING,
-            "the losses of %zu run%s go up and down: a loss counts as reached when it is seen "
-            "once, and how sure this is does not include it; smaller steps may converge",
-            wild, plural((double)wild));
+        page_warn(w->made,
+                  "the losses of %zu run%s go up and down: a loss counts as reached when it is "
+                  "seen once, and how sure this is does not include it; smaller steps may converge",
+                  wild, page_plural(wild));
     if (!isnan(w->within) && w->v->best == NULL &&
         fit->lowest - fit->best > FAR_BELOW * (fit->first - fit->lowest))
-        page_made_note(
-            w->made, SHOAL_NOTE_WARNING,
-            "the best loss is estimated at %.6g, far below the lowest measured, %.6g: a longer "
-            "run of %s would say, or --best",
-            fit->best, fit->lowest, fit->algorithms[fit->best_by].name);
+        page_warn(w->made,
+                  "the best loss is estimated at %.6g, far below the lowest measured, %.6g: a "
+                  "longer run of %s would say, or --best",
+                  fit->best, fit->lowest, fit->algorithms[fit->best_by].name);
     for (uint32_t i = 0; i < fit->algorithm_count; i++)
         if (fit->algorithms[i].curve_count > 0 &&
             fit->algorithms[i].most_points < ADVISE_EVIDENCE_POINTS)
-            page_made_note(
-                w->made, SHOAL_NOTE_WARNING,
-                "%s has no run with %d losses each lower than all before: nothing is said "
-                "about it beyond what was measured",
-                fit->algorithms[i].name, ADVISE_EVIDENCE_POINTS);
+            page_warn(w->made,
+                      "%s has no run with %d losses each lower than all before: nothing is said "
+                      "about it beyond what was measured",
+                      fit->algorithms[i].name, ADVISE_EVIDENCE_POINTS);
 }
 
 static void note_runs(const struct advise_call *w)
@@ -413,25 +393,22 @@ static void note_runs(const struct advise_call *w)
     const struct advise_runs *r = &w->runs;
 
     if (r->ignored[0] != '\0')
-        page_made_note(w->made, SHOAL_NOTE_WARNING, ENV_TABLE_IGNORED, r->ignored);
+        page_warn(w->made, ENV_TABLE_IGNORED, r->ignored);
     if (r->copies > 0)
-        page_made_note(
-            w->made, SHOAL_NOTE_WARNING,
-            "%zu run%s equal to another in every number: counted once, since a copy tells "
-            "nothing new",
-            r->copies, r->copies == 1 ? " is" : "s are");
+        page_warn(w->made,
+                  "%zu run%s equal to another in every number: counted once, since a copy tells "
+                  "nothing new",
+                  r->copies, r->copies == 1 ? " is" : "s are");
     if (r->same_rows > 0)
-        page_made_note(w->made, SHOAL_NOTE_WARNING, "%zu row%s equal to the one before: left out",
-                       r->same_rows, r->same_rows == 1 ? " is" : "s are");
+        page_warn(w->made, "%zu row%s equal to the one before: left out", r->same_rows,
+                  r->same_rows == 1 ? " is" : "s are");
     if (r->resumed > 0)
-        page_made_note(
-            w->made, SHOAL_NOTE_WARNING,
-            "%zu run%s resumed and do%s not say how long it took until then: as long, an "
-            "iteration, as from then on",
-            r->resumed, r->resumed == 1 ? " was" : "s were", r->resumed == 1 ? "es" : "");
+        page_warn(w->made,
+                  "%zu run%s resumed and do%s not say how long it took until then: as long, an "
+                  "iteration, as from then on",
+                  r->resumed, r->resumed == 1 ? " was" : "s were", r->resumed == 1 ? "es" : "");
     if (r->sizes_missing)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       "some runs state a size and some do not: those count as size 1");
+        page_warn(w->made, "some runs state a size and some do not: those count as size 1");
 }
 
 /* How far the question is from what was measured. */
@@ -440,29 +417,26 @@ static void note_far(const struct advise_call *w)
     uint32_t far = 0, hidden = 0;
 
     if (w->fit->size != w->fit->size_curves)
-        page_made_note(
-            w->made, SHOAL_NOTE_WARNING,
-            "for data of size %.6g, iterations are taken to be as many as at %.6g, where losses "
-            "were measured%s",
-            w->fit->size, w->fit->size_curves,
-            w->fit->sizes > 1 ? ""
-                              : "; no other size was measured, so how times grow with it is a "
-                                "guess: a run of a few iterations at that size would help");
+        page_warn(w->made,
+                  "for data of size %.6g, iterations are taken to be as many as at %.6g, where "
+                  "losses were measured%s",
+                  w->fit->size, w->fit->size_curves,
+                  w->fit->sizes > 1 ? ""
+                                    : "; no other size was measured, so how times grow with it is "
+                                      "a guess: a run of a few iterations at that size would help");
     for (uint32_t i = 0; i < w->choice.count; i++) {
         enum advise_verdict verdict = w->choice.candidates[i].p.verdict;
         far += verdict == ADVISE_TOO_FAR;
         hidden += verdict == ADVISE_GOOD && !advise_result_shown(w, i);
     }
     if (far > 0)
-        page_made_note(
-            w->made, SHOAL_NOTE_WARNING,
-            "%u of the candidates have more than %d times the machines measured (or fewer than "
-            "a %dth): no advice is given that far",
-            far, ADVISE_BEYOND, ADVISE_BEYOND);
+        page_warn(w->made,
+                  "%u of the candidates have more than %d times the machines measured (or fewer "
+                  "than a %dth): no advice is given that far",
+                  far, ADVISE_BEYOND, ADVISE_BEYOND);
     if (hidden > 0)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "%u more candidate%s not shown: --json and --csv have all", hidden,
-                       hidden == 1 ? " is" : "s are");
+        page_info(w->made, "%u more candidate%s not shown: --json and --csv have all", hidden,
+                  hidden == 1 ? " is" : "s are");
 }
 
 void advise_words_say(const struct advise_call *w)
@@ -477,8 +451,8 @@ void advise_words_say(const struct advise_call *w)
     note_losses(w);
     note_far(w);
     if (w->within_default)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "no --target, --within or --deadline was given: this is for --within 1%%");
+        page_info(w->made,
+                  "no --target, --within or --deadline was given: this is for --within 1%%");
     if (w->v->save != NULL && strcmp(w->v->save, "-") != 0)
         page_made_note(w->made, SHOAL_NOTE_HINT, "model: %s; 'shoal sim --profiles %s' reads it",
                        w->v->save, w->v->save);

@@ -217,6 +217,19 @@ void base_opt_defaults(const shoal_opt *rows, size_t count, void *values)
     }
 }
 
+void base_opt_take(const shoal_opt *rows, size_t count, const void *given, void *opts, size_t size)
+{
+    size_t known = 0;
+
+    memset(opts, 0, size);
+    memcpy(opts, &size, sizeof size);
+    base_opt_defaults(rows, count, opts);
+    if (given != NULL)
+        memcpy(&known, given, sizeof known);
+    if (known >= sizeof known)
+        memcpy(opts, given, known < size ? known : size);
+}
+
 const shoal_opt *base_opt_find(const shoal_opt *rows, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)

@@ -29,6 +29,11 @@ void base_opt_defaults(const shoal_opt *rows, size_t count, void *values);
         base_opt_defaults(rows, sizeof(rows) / sizeof(rows)[0], opts); \
     }
 
+/* The options of a public call, whose first member is their struct_size: the defaults, and over them what was given
+ * (NULL: nothing). Structs of callers compiled against an older header are shorter: what they do not know of keeps
+ * its default. */
+void base_opt_take(const shoal_opt *rows, size_t count, const void *given, void *opts, size_t size);
+
 /* Parses `text` into the value of `row`. On failure the value is untouched and err says what was
  * expected. */
 SHOAL_MUST_USE shoal_status base_opt_set(const shoal_opt *row, const char *text, void *values,

@@ -38,7 +38,7 @@ static shoal_status no_memory(shoal_err *err)
     return base_err_nomem(err, "loading availability");
 }
 
-/* --- names ----------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static char *keep(struct market_traces *traces, struct env_cell text)
 {
@@ -97,7 +97,7 @@ static shoal_status add_level(struct loading *ld, double at_s, uint32_t count, s
     return SHOAL_OK;
 }
 
-/* --- JSON of ticks --------------------------------------------------------------------------- */
+/* ---- JSON of ticks ---- */
 
 /* "a/b/us-west-2a_v100_1.json": folder "a/b", zone "us-west-2a", kind "v100_1". */
 static shoal_status begin_ticks(struct loading *ld, struct market_trace **out, shoal_err *err)
@@ -239,7 +239,7 @@ static shoal_status read_json(struct loading *ld, shoal_err *err)
     return SHOAL_OK;
 }
 
-/* --- CSV ------------------------------------------------------------------------------------- */
+/* ---- CSV ---- */
 
 static uint32_t find_trace(struct loading *ld, struct env_cell zone, struct env_cell kind)
 {
@@ -340,7 +340,7 @@ static shoal_status settle_rows(struct loading *ld, shoal_err *err)
     return SHOAL_OK;
 }
 
-/* --- files ----------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static shoal_status load_file(void *ctx, const char *path, bool inside, shoal_err *err)
 {

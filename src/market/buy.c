@@ -110,9 +110,7 @@ const shoal_opt *shoal_market_opt_rows(size_t *out_count)
 
 void shoal_market_opts_init(shoal_market_opts *opts)
 {
-    memset(opts, 0, sizeof *opts);
-    opts->struct_size = sizeof *opts;
-    base_opt_defaults(rows, BASE_COUNT(rows), opts);
+    base_opt_take(rows, BASE_COUNT(rows), NULL, opts, sizeof *opts);
 }
 
 /* ---- which strategies ---- */
@@ -296,8 +294,7 @@ static shoal_status run_all(struct market_buy *w, shoal_err *err)
     if (st == SHOAL_E_CANCELLED)
         return stopped(w, err);
     if (st == SHOAL_OK && !w->v->no_bound && !bound)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "no bound: it is computed for fleets of up to %d jobs", BOUND_JOBS_MAX);
+        page_info(w->made, "no bound: it is computed for fleets of up to %d jobs", BOUND_JOBS_MAX);
     return st;
 }
 
@@ -489,9 +486,7 @@ shoal_status shoal_market_run(shoal_env *env, const shoal_market_opts *given, sh
     shoal_market_opts opts;
     shoal_err own = SHOAL_ERR_INIT;
 
-    shoal_market_opts_init(&opts);
-    if (given != NULL && given->struct_size >= sizeof given->struct_size)
-        memcpy(&opts, given, given->struct_size < sizeof opts ? given->struct_size : sizeof opts);
+    base_opt_take(rows, BASE_COUNT(rows), given, &opts, sizeof opts);
     err = err != NULL ? err : &own;
     if (env == NULL || out_result == NULL || opts.price_count == 0 || opts.prices == NULL ||
         opts.strategy == NULL || opts.transfer == NULL || opts.egress == NULL ||

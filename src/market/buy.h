@@ -13,8 +13,7 @@
 
 #include "base/watch.h"
 #include "market/bound.h"
-#include "market/jobs_file.h"
-#include "market/speeds.h"
+#include "market/jobs.h"
 #include "market/strategy.h"
 #include "page/make.h"
 #include "shoal/market.h"

@@ -6,8 +6,7 @@
 #include "market/buy.h"
 
 #include "base/assert.h"
-#include "base/date.h"
-#include "base/text.h"
+#include "page/field.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -28,39 +27,29 @@ struct stay {
     const char *end, *until;
 };
 
-#define AT(member) offsetof(struct stay, member)
+#define ROW struct stay
 static const shoal_field stay_fields[] = {
-    {AT(job), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "JOB", .help = "whose stay it is",
-     .flags = SHOAL_FIELD_SPARSE},
-    {AT(n), SHOAL_FIELD_U64, SHOAL_UNIT_NONE, 0, 0, "n", NULL, .help = "its number, from 0"},
-    {AT(from_s), SHOAL_FIELD_F64, SHOAL_UNIT_DATE, 0, 1, "from", "FROM", .help = "when it began"},
-    {AT(to_s), SHOAL_FIELD_F64, SHOAL_UNIT_DATE, 0, 0, "to", NULL, .help = "when it ended"},
-    {AT(at.cloud), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "cloud", NULL, .help = "the offer's"},
-    {AT(at.region), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "region", NULL, .help = "the offer's"},
-    {AT(at.zone), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "zone", NULL, .help = "the offer's"},
-    {AT(at.kind), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "kind", NULL, .help = "of instance"},
-    {AT(at.market), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "market", NULL,
-     .help = "spot or on-demand"},
-    {AT(at.text), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "PLACE",
-     .help = "what tells the offer from others", .flags = SHOAL_FIELD_CUT},
-    {AT(took_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, NULL, "FOR", .help = "how long"},
-    {AT(usd_h), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 1, NULL, "USD/H",
-     .help = "mean price of an hour, of all instances"},
-    {AT(usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 0, "usd", NULL,
-     .help = "what it cost, with start-up"},
-    {AT(egress_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 0, "egress_usd", NULL,
-     .help = "what it cost to bring the checkpoint there"},
-    {AT(cost_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 1, NULL, "COST", .help = "both together"},
-    {AT(steps), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "steps", NULL,
-     .help = "steps made and kept"},
-    {AT(end), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "end", NULL,
-     .help = "what ended it: done, moved, interrupted, guard, budget, history"},
-    {AT(until), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "UNTIL",
-     .help = "what ended it, in words"},
+    COLUMN(job, "JOB", NONE, 0, 1, "whose stay it is", SPARSE),
+    DATA(n, NONE, 0, "its number, from 0"),
+    FIELD_NAMED(from_s, "from", "FROM", DATE, 0, 1, "when it began"),
+    DATA_NAMED(to_s, "to", DATE, 0, "when it ended"),
+    DATA_NAMED(at.cloud, "cloud", NONE, 0, "the offer's"),
+    DATA_NAMED(at.region, "region", NONE, 0, "the offer's"),
+    DATA_NAMED(at.zone, "zone", NONE, 0, "the offer's"),
+    DATA_NAMED(at.kind, "kind", NONE, 0, "of instance"),
+    DATA_NAMED(at.market, "market", NONE, 0, "spot or on-demand"),
+    COLUMN(at.text, "PLACE", NONE, 0, 1, "what tells the offer from others", CUT),
+    COLUMN(took_s, "FOR", SECONDS, 0, 1, "how long"),
+    COLUMN(usd_h, "USD/H", USD, 0, 1, "mean price of an hour, of all instances"),
+    DATA(usd, USD, 0, "what it cost, with start-up"),
+    DATA(egress_usd, USD, 0, "what it cost to bring the checkpoint there"),
+    COLUMN(cost_usd, "COST", USD, 0, 1, "both together"),
+    DATA(steps, NONE, 0, "steps made and kept"),
+    DATA(end, NONE, 0, "what ended it: done, moved, interrupted, guard, budget, history"),
+    COLUMN(until, "UNTIL", NONE, 0, 1, "what ended it, in words"),
 };
-#undef AT
-static const shoal_schema stay_schema = {"stay", "Stays", "A job in one place", stay_fields,
-                                         BASE_COUNT(stay_fields)};
+#undef ROW
+SCHEMA(stay, "stay", "Stays", "A job in one place");
 
 /* ---- a job under one strategy ---- */
 
@@ -70,177 +59,129 @@ struct outcome {
     shoal_records stays;
 };
 
-#define AT(member) offsetof(struct outcome, member)
-#define O(member)  offsetof(struct outcome, o.member)
+#define ROW struct outcome
 static const shoal_field outcome_fields[] = {
-    {AT(job), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "job", "JOB", .help = "its name"},
-    {O(usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, -1, 1, "usd", "COST", .help = "all that it cost"},
-    {O(egress_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, -1, 0, "egress_usd", NULL,
-     .help = "of that, for egress"},
-    {O(finish_s), SHOAL_FIELD_F64, SHOAL_UNIT_DATE, 0, 1, "finish", "FINISH",
-     .help = "when it was done; not known: it was not"},
-    {O(missed), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 1, "missed", "MISSED",
-     .help = "whether it missed its deadline"},
-    {O(steps), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "steps", NULL, .help = "steps it made"},
-    {O(lost_steps), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, -1, 0, "lost_steps", NULL,
-     .help = "steps that interruptions lost"},
-    {O(spot_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "spot_s", NULL,
-     .help = "time it ran on spot instances"},
-    {O(on_demand_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "on_demand_s", NULL,
-     .help = "time it ran on demand"},
-    {O(starting_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "starting_s", NULL,
-     .help = "time between asking for an instance and its first step"},
-    {O(idle_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "idle_s", NULL,
-     .help = "time it held nothing"},
-    {O(moves), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 2, "moves", "MOVES",
-     .help = "stays on another offer than before"},
-    {O(interruptions), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 3, "interruptions", "INTERRUPTED",
-     .help = "times the cloud took the instances back"},
-    {AT(stays), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "stays", NULL,
-     .help = "where it was, with --moves", .flags = SHOAL_FIELD_OPTIONAL, .of = &stay_schema},
+    FIELD(job, "JOB", NONE, 0, 1, "its name"),
+    FIELD_NAMED(o.usd, "usd", "COST", USD, -1, 1, "all that it cost"),
+    DATA_NAMED(o.egress_usd, "egress_usd", USD, -1, "of that, for egress"),
+    FIELD_NAMED(o.finish_s, "finish", "FINISH", DATE, 0, 1,
+                "when it was done; not known: it was not"),
+    FIELD_NAMED(o.missed, "missed", "MISSED", NONE, 0, 1, "whether it missed its deadline"),
+    DATA_NAMED(o.steps, "steps", NONE, 0, "steps it made"),
+    DATA_NAMED(o.lost_steps, "lost_steps", NONE, -1, "steps that interruptions lost"),
+    DATA_NAMED(o.spot_s, "spot_s", SECONDS, 0, "time it ran on spot instances"),
+    DATA_NAMED(o.on_demand_s, "on_demand_s", SECONDS, 0, "time it ran on demand"),
+    DATA_NAMED(o.starting_s, "starting_s", SECONDS, -1,
+               "time between asking for an instance and its first step"),
+    DATA_NAMED(o.idle_s, "idle_s", SECONDS, 0, "time it held nothing"),
+    FIELD_NAMED(o.moves, "moves", "MOVES", COUNT, 0, 2, "stays on another offer than before"),
+    FIELD_NAMED(o.interruptions, "interruptions", "INTERRUPTED", COUNT, 0, 3,
+                "times the cloud took the instances back"),
+    LIST(stays, "stays", NULL, 0, stay_schema, "where it was, with --moves", OPTIONAL),
 };
-#undef O
-#undef AT
-static const shoal_schema outcome_schema = {"outcome", "Jobs", "A job under one strategy",
-                                            outcome_fields, BASE_COUNT(outcome_fields)};
+#undef ROW
+SCHEMA(outcome, "outcome", "Jobs", "A job under one strategy");
 
 /* ---- a strategy ---- */
 
 struct strategy {
     const char *label, *against, *finish, *done;
     struct market_sums sums;
+    struct market_result r; /* but for its jobs */
     double times, over_bound, on_demand_share, idle_share, took_s;
     double interrupted, on_demand, late; /* NAN: not shown */
-    uint64_t finished, decisions;
-    uint32_t missed, moves, interruptions;
+    uint64_t finished;
     shoal_records jobs;
 };
 
 enum { COST_FIELD = 1 };
 
-#define AT(member) offsetof(struct strategy, member)
+#define ROW struct strategy
 static const shoal_field strategy_fields[] = {
-    {AT(label), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "strategy", "STRATEGY",
-     .help = "the strategy with its knobs"},
-    [COST_FIELD] = {AT(sums.usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, -1, 1, "usd", "COST",
-                    .help = "what all jobs cost"},
-    {AT(times), SHOAL_FIELD_F64, SHOAL_UNIT_TIMES, 1, 0, "times_less_than_static", NULL,
-     .help = "the cost of staying where it was cheapest at the start, over this"},
-    {AT(against), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "AGAINST STATIC",
-     .help = "the same in words", .flags = SHOAL_FIELD_SPARSE},
-    {AT(over_bound), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, -1, 0, "over_bound", NULL,
-     .help = "how far the cost is above the bound"},
-    {AT(sums.finish_s), SHOAL_FIELD_F64, SHOAL_UNIT_DATE, 0, 0, "finish", NULL,
-     .help = "when the last job was done; not known: one was not"},
-    {AT(finish), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "FINISH",
-     .help = "the same in words"},
-    {AT(finished), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 1, 0, "finished", NULL,
-     .help = "jobs that were done"},
-    {AT(done), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "DONE",
-     .help = "jobs that were done, of all", .flags = SHOAL_FIELD_SPARSE},
-    {AT(moves), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 2, "moves", "MOVES",
-     .help = "stays that begin on another offer than the one before"},
-    {AT(interruptions), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 0, "interruptions", NULL,
-     .help = "times the cloud took the instances back"},
-    {AT(interrupted), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 3, NULL, "INTERRUPTED",
-     .help = "the same, where there can be any", .flags = SHOAL_FIELD_SPARSE},
-    {AT(on_demand_share), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 0, "on_demand_share", NULL,
-     .help = "share of running time on demand"},
-    {AT(on_demand), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 4, NULL, "ON DEMAND",
-     .help = "the same, where anything is on demand", .flags = SHOAL_FIELD_SPARSE},
-    {AT(idle_share), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, NULL, "IDLE",
-     .help = "share of the time in which nothing was held", .flags = SHOAL_FIELD_PAGE},
-    {AT(sums.egress_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, -1, 1, "egress_usd", "EGRESS",
-     .help = "of the cost, for egress", .flags = SHOAL_FIELD_PAGE},
-    {AT(missed), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, -1, 0, "missed", NULL,
-     .help = "deadlines that were missed"},
-    {AT(late), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, -1, 1, NULL, "MISSED",
-     .help = "the same, where a job has one", .flags = SHOAL_FIELD_SPARSE},
-    {AT(sums.starting_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "starting_s", NULL,
-     .help = "time between asking for instances and their first step"},
-    {AT(sums.idle_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "idle_s", NULL,
-     .help = "time in which jobs held nothing"},
-    {AT(sums.lost_share), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, -1, 0, "lost_share", NULL,
-     .help = "share of steps that had to be made again"},
-    {AT(decisions), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "decisions", NULL,
-     .help = "looks at the market"},
-    {AT(took_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "took_s", NULL,
-     .help = "time the replay took"},
-    {AT(jobs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "jobs", NULL,
-     .help = "what came of each job", .of = &outcome_schema},
+    FIELD_NAMED(label, "strategy", "STRATEGY", NONE, 0, 1, "the strategy with its knobs"),
+    [COST_FIELD] = FIELD_NAMED(sums.usd, "usd", "COST", USD, -1, 1, "what all jobs cost"),
+    DATA_NAMED(times, "times_less_than_static", TIMES, 1,
+               "the cost of staying where it was cheapest at the start, over this"),
+    COLUMN(against, "AGAINST STATIC", NONE, 0, 1, "the same in words", SPARSE),
+    DATA(over_bound, SHARE, -1, "how far the cost is above the bound"),
+    DATA_NAMED(sums.finish_s, "finish", DATE, 0,
+               "when the last job was done; not known: one was not"),
+    COLUMN(finish, "FINISH", NONE, 0, 1, "the same in words"),
+    DATA(finished, COUNT, 1, "jobs that were done"),
+    COLUMN(done, "DONE", NONE, 0, 1, "jobs that were done, of all", SPARSE),
+    FIELD_NAMED(r.moves, "moves", "MOVES", COUNT, 0, 2,
+                "stays that begin on another offer than the one before"),
+    DATA_NAMED(r.interruptions, "interruptions", COUNT, 0,
+               "times the cloud took the instances back"),
+    COLUMN(interrupted, "INTERRUPTED", COUNT, 0, 3, "the same, where there can be any", SPARSE),
+    DATA(on_demand_share, SHARE, 0, "share of running time on demand"),
+    COLUMN(on_demand, "ON DEMAND", SHARE, 0, 4, "the same, where anything is on demand", SPARSE),
+    COLUMN(idle_share, "IDLE", SHARE, 0, 1, "share of the time in which nothing was held", PAGED),
+    FIELD_NAMED(sums.egress_usd, "egress_usd", "EGRESS", USD, -1, 1, "of the cost, for egress",
+                PAGED),
+    DATA_NAMED(r.missed, "missed", COUNT, -1, "deadlines that were missed"),
+    COLUMN(late, "MISSED", COUNT, -1, 1, "the same, where a job has one", SPARSE),
+    DATA_NAMED(sums.starting_s, "starting_s", SECONDS, -1,
+               "time between asking for instances and their first step"),
+    DATA_NAMED(sums.idle_s, "idle_s", SECONDS, 0, "time in which jobs held nothing"),
+    DATA_NAMED(sums.lost_share, "lost_share", SHARE, -1,
+               "share of steps that had to be made again"),
+    DATA_NAMED(r.decisions, "decisions", COUNT, 0, "looks at the market"),
+    DATA(took_s, SECONDS, 0, "time the replay took"),
+    LIST(jobs, "jobs", NULL, 0, outcome_schema, "what came of each job"),
 };
-#undef AT
-static const shoal_schema strategy_schema = {"strategy", "Strategies", "One strategy",
-                                             strategy_fields, BASE_COUNT(strategy_fields)};
+#undef ROW
+SCHEMA(strategy, "strategy", "Strategies", "One strategy");
 
 /* ---- a job ---- */
 
 struct job {
     const char *name;
-    double work, start_s, deadline_s, budget_usd, checkpoint_gb, bound_usd, plan_usd;
-    uint32_t instances;
+    struct market_job j; /* but for its name and speeds */
+    double bound_usd, plan_usd;
     struct market_outcome lead; /* what the first strategy made of it */
     const char *finish;
 };
 
-#define AT(member) offsetof(struct job, member)
+#define ROW struct job
 static const shoal_field job_fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "job", "JOB", .help = "its name"},
-    {AT(lead.usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 1, NULL, "COST",
-     .help = "what it cost under the first strategy"},
-    {AT(finish), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "FINISH",
-     .help = "when it was done there"},
-    {AT(work), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "work", NULL, .help = "steps to make"},
-    {AT(start_s), SHOAL_FIELD_F64, SHOAL_UNIT_DATE, 0, 0, "start", NULL, .help = "when it begins"},
-    {AT(deadline_s), SHOAL_FIELD_F64, SHOAL_UNIT_DATE, 0, 1, "deadline", "DEADLINE",
-     .help = "when it is due; not known: never", .flags = SHOAL_FIELD_SPARSE},
-    {AT(lead.missed), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 1, NULL, "MISSED",
-     .help = "whether it was late there"},
-    {AT(budget_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 1, "budget_usd", "BUDGET",
-     .help = "what may be spent; not known: anything", .flags = SHOAL_FIELD_SPARSE},
-    {AT(instances), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 0, "instances", NULL,
-     .help = "used at once"},
-    {AT(checkpoint_gb), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "checkpoint_gb", NULL,
-     .help = "what has to move with it"},
-    {AT(bound_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 1, "bound_usd", "BOUND",
-     .help = "no plan can cost less", .flags = SHOAL_FIELD_SPARSE},
-    {AT(plan_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 0, "hindsight_usd", NULL,
-     .help = "cost of a plan that knows all prices beforehand"},
-    {AT(lead.moves), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 1, NULL, "MOVES",
-     .help = "moves under the first strategy"},
-    {AT(lead.interruptions), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 1, NULL, "INTERRUPTED",
-     .help = "interruptions there"},
+    FIELD_NAMED(name, "job", "JOB", NONE, 0, 1, "its name"),
+    COLUMN(lead.usd, "COST", USD, 0, 1, "what it cost under the first strategy"),
+    COLUMN(finish, "FINISH", NONE, 0, 1, "when it was done there"),
+    DATA_NAMED(j.work, "work", NONE, 0, "steps to make"),
+    DATA_NAMED(j.start_s, "start", DATE, 0, "when it begins"),
+    FIELD_NAMED(j.deadline_s, "deadline", "DEADLINE", DATE, 0, 1,
+                "when it is due; not known: never", SPARSE),
+    COLUMN(lead.missed, "MISSED", NONE, 0, 1, "whether it was late there"),
+    FIELD_NAMED(j.budget_usd, "budget_usd", "BUDGET", USD, 0, 1,
+                "what may be spent; not known: anything", SPARSE),
+    DATA_NAMED(j.instances, "instances", COUNT, 0, "used at once"),
+    DATA_NAMED(j.checkpoint_gb, "checkpoint_gb", NONE, 0, "what has to move with it"),
+    FIELD(bound_usd, "BOUND", USD, 0, 1, "no plan can cost less", SPARSE),
+    DATA_NAMED(plan_usd, "hindsight_usd", USD, 0,
+               "cost of a plan that knows all prices beforehand"),
+    COLUMN(lead.moves, "MOVES", COUNT, 0, 1, "moves under the first strategy"),
+    COLUMN(lead.interruptions, "INTERRUPTED", COUNT, 0, 1, "interruptions there"),
 };
-#undef AT
-static const shoal_schema job_schema = {"job", "Jobs", "One job", job_fields,
-                                        BASE_COUNT(job_fields)};
+#undef ROW
+SCHEMA(job, "job", "Jobs", "One job");
 
 /* ---- the market ---- */
 
-#define AT(member) offsetof(struct market_odd, member)
+#define ROW struct market_odd
 static const shoal_field odd_fields[] = {
-    {AT(zero), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "zero", NULL,
-     .help = "prices of zero: not offered"},
-    {AT(same_instant), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "same_instant", NULL,
-     .help = "two prices for one instant: the last holds"},
-    {AT(repeated), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "repeated", NULL,
-     .help = "the same price for the same instant again"},
-    {AT(backwards), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "backwards", NULL,
-     .help = "times that go backwards: sorted"},
-    {AT(currencies), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "currencies", NULL,
-     .help = "prices converted to US dollars"},
-    {AT(products), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "products", NULL,
-     .help = "prices of Windows and the like, left out"},
-    {AT(bare), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "bare", NULL,
-     .help = "offers of accelerators without their host"},
-    {AT(retired), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "retired", NULL,
-     .help = "spot offers of kinds that fell silent"},
-    {AT(skipped), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "skipped", NULL,
-     .help = "files in folders that are no prices"},
+    DATA(zero, COUNT, 0, "prices of zero: not offered"),
+    DATA(same_instant, COUNT, 0, "two prices for one instant: the last holds"),
+    DATA(repeated, COUNT, 0, "the same price for the same instant again"),
+    DATA(backwards, COUNT, 0, "times that go backwards: sorted"),
+    DATA(currencies, COUNT, 0, "prices converted to US dollars"),
+    DATA(products, COUNT, 0, "prices of Windows and the like, left out"),
+    DATA(bare, COUNT, 0, "offers of accelerators without their host"),
+    DATA(retired, COUNT, 0, "spot offers of kinds that fell silent"),
+    DATA(skipped, COUNT, 0, "files in folders that are no prices"),
 };
-#undef AT
-static const shoal_schema odd_schema = {"odd", NULL, "What was settled by a rule", odd_fields,
-                                        BASE_COUNT(odd_fields)};
+#undef ROW
+SCHEMA(odd, "odd", NULL, "What was settled by a rule");
 
 struct answer {
     double from_s, to_s, bound_usd, plan_usd, step_s;
@@ -252,51 +193,33 @@ struct answer {
 
 enum { STRATEGIES_FIELD, FLEET_FIELD, MOVES_FIELD };
 
-#define AT(member) offsetof(struct answer, member)
+#define ROW struct answer
 static const shoal_field answer_fields[] = {
-    [STRATEGIES_FIELD] = {AT(strategies), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "strategies",
-                          NULL, .help = "what each strategy came to", .of = &strategy_schema},
-    [FLEET_FIELD] = {AT(fleet), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "The jobs",
-                     .help = "where there are several", .flags = SHOAL_FIELD_PAGE,
-                     .of = &job_schema},
-    [MOVES_FIELD] = {AT(moves), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL,
-                     "Where the first strategy was", .help = "its stays", .of = &stay_schema},
-    {AT(from_s), SHOAL_FIELD_F64, SHOAL_UNIT_DATE, 0, 0, "from", NULL,
-     .help = "start of the first job"},
-    {AT(to_s), SHOAL_FIELD_F64, SHOAL_UNIT_DATE, 0, 0, "to", NULL,
-     .help = "end of the last stay of any strategy"},
-    {AT(offers), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "offers", NULL,
-     .help = "offers that may be used"},
-    {AT(zones), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "zones", NULL, .help = "their zones"},
-    {AT(regions), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "regions", NULL,
-     .help = "their regions"},
-    {AT(unit), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "unit", NULL,
-     .help = "the kind that times of work mean"},
-    {AT(bound_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 0, "bound_usd", NULL,
-     .help = "no plan can cost less, all jobs together"},
-    {AT(plan_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 0, "hindsight_usd", NULL,
-     .help = "cost of plans that know all prices beforehand"},
-    {AT(odd), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "odd", NULL,
-     .help = "what reading settled by a rule", .of = &odd_schema},
-    {AT(read), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, NULL, "Prices", .help = "what was read"},
-    {AT(format), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "format", NULL,
-     .help = "format of the prices"},
-    {AT(input_hash), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "input_hash", "Input hash",
-     .help = "of all bytes of the prices"},
-    {AT(step_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, NULL, "A look at the market every",
-     .help = "--step"},
-    {AT(available), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, NULL, "Availability",
-     .help = "--availability, --interruptions"},
-    {AT(moving), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, NULL, "Moving",
-     .help = "--startup, --checkpoint-time, --checkpoint-every"},
-    {AT(egress), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, NULL, "Egress", .help = "--egress"},
-    {AT(seed), SHOAL_FIELD_U64, SHOAL_UNIT_NONE, 0, 0, "seed", "Seed", .help = "of what is drawn"},
-    {AT(jobs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "jobs", NULL, .help = "the jobs",
-     .of = &job_schema},
+    [STRATEGIES_FIELD] =
+        LIST(strategies, "strategies", NULL, 1, strategy_schema, "what each strategy came to"),
+    [FLEET_FIELD] = LIST(fleet, NULL, "The jobs", 1, job_schema, "where there are several", PAGED),
+    [MOVES_FIELD] = LIST(moves, NULL, "Where the first strategy was", 1, stay_schema, "its stays"),
+    DATA_NAMED(from_s, "from", DATE, 0, "start of the first job"),
+    DATA_NAMED(to_s, "to", DATE, 0, "end of the last stay of any strategy"),
+    DATA(offers, COUNT, 0, "offers that may be used"),
+    DATA(zones, COUNT, 0, "their zones"),
+    DATA(regions, COUNT, 0, "their regions"),
+    DATA(unit, NONE, 0, "the kind that times of work mean"),
+    DATA(bound_usd, USD, 0, "no plan can cost less, all jobs together"),
+    DATA_NAMED(plan_usd, "hindsight_usd", USD, 0, "cost of plans that know all prices beforehand"),
+    RECORD(odd, "odd", odd_schema, "what reading settled by a rule"),
+    COLUMN(read, "Prices", NONE, 0, 0, "what was read"),
+    DATA(format, NONE, 0, "format of the prices"),
+    FIELD(input_hash, "Input hash", NONE, 0, 0, "of all bytes of the prices"),
+    COLUMN(step_s, "A look at the market every", SECONDS, 0, 0, "--step"),
+    COLUMN(available, "Availability", NONE, 0, 0, "--availability, --interruptions"),
+    COLUMN(moving, "Moving", NONE, 0, 0, "--startup, --checkpoint-time, --checkpoint-every"),
+    COLUMN(egress, "Egress", NONE, 0, 0, "--egress"),
+    FIELD(seed, "Seed", NONE, 0, 0, "of what is drawn"),
+    LIST(jobs, "jobs", NULL, 0, job_schema, "the jobs"),
 };
-#undef AT
-static const shoal_schema answer_schema = {"market", NULL, "Buying for work that can move",
-                                           answer_fields, BASE_COUNT(answer_fields)};
+#undef ROW
+SCHEMA(answer, "market", NULL, "Buying for work that can move");
 
 const shoal_schema *shoal_market_schema(void)
 {
@@ -473,12 +396,7 @@ static const char *against_text(const struct market_buy *w, size_t run)
 
 static const char *finish_text(const struct market_buy *w, double finish_s)
 {
-    char text[32];
-
-    if (isnan(finish_s))
-        return "not done";
-    return page_made_text(w->made, "%s",
-                          base_date_format(finish_s, BASE_DATE_MINUTE, text, sizeof text));
+    return isnan(finish_s) ? "not done" : page_made_value(w->made, SHOAL_UNIT_DATE, finish_s);
 }
 
 /* What of the table is worth a column. */
@@ -513,17 +431,14 @@ static void fill_strategy(const struct market_buy *w, size_t run, const struct s
         .against = against_text(w, run),
         .finish = finish_text(w, sums.finish_s),
         .sums = sums,
+        .r = *r,
         .times = w->runs[run].times,
         .over_bound = done ? sums.usd / w->bound_usd - 1 : (double)NAN,
         .on_demand_share = sums.run_s > 0 ? sums.on_demand_s / sums.run_s : 0,
         .idle_share = all_s > 0 ? sums.idle_s / all_s : 0,
         .took_s = w->took_s[run],
         .finished = sums.finished,
-        .decisions = r->decisions,
-        .missed = r->missed,
-        .moves = r->moves,
-        .interruptions = r->interruptions,
-        .jobs = {.first = jobs, .stride = sizeof *jobs, .count = w->job_count},
+        .jobs = page_records(jobs, w->job_count),
     };
     fill_columns(w, r, row);
     of.outcomes = r->jobs;
@@ -537,18 +452,11 @@ static void fill_strategy(const struct market_buy *w, size_t run, const struct s
 
 static void fill_job(const struct market_buy *w, size_t index, const char *name, struct job *row)
 {
-    const struct market_job *job = &w->jobs[index];
-
     *row = (struct job){
         .name = name,
-        .work = job->work,
-        .start_s = job->start_s,
-        .deadline_s = job->deadline_s,
-        .budget_usd = job->budget_usd,
-        .checkpoint_gb = job->checkpoint_gb,
+        .j = w->jobs[index],
         .bound_usd = w->bounds != NULL ? w->bounds[index].usd : (double)NAN,
         .plan_usd = w->bounds != NULL ? w->bounds[index].plan_usd : (double)NAN,
-        .instances = job->instances,
         .lead = w->runs[0].result.jobs[index],
     };
     row->finish = finish_text(w, row->lead.finish_s);
@@ -558,15 +466,16 @@ static void fill_job(const struct market_buy *w, size_t index, const char *name,
 static void fill_settings(const struct market_buy *w, struct answer *a)
 {
     const struct market_costs *c = &w->costs;
-    char count[32], part[3][32];
+    char part[3][32];
 
     a->step_s = w->v->step_s;
     a->seed = w->v->seed;
     a->format = w->prices->format;
     a->input_hash = page_made_text(w->made, "%016" PRIx64, w->prices->input_hash);
-    a->read = page_made_text(w->made, "%s changes of %zu offers, %s",
-                             base_format_count(w->prices->point_count, count, sizeof count),
-                             w->prices->offer_count, w->prices->format);
+    a->read =
+        page_made_text(w->made, "%s changes of %zu offers, %s",
+                       page_made_value(w->made, SHOAL_UNIT_COUNT, (double)w->prices->point_count),
+                       w->prices->offer_count, w->prices->format);
     a->available = w->avail != NULL ? "as said" : "all the time";
     a->moving = page_made_text(w->made, "%s to start, %s to write a checkpoint every %s",
                                market_buy_duration(c->startup_s, part[0], sizeof part[0]),
@@ -597,9 +506,8 @@ static void fill_answer(const struct market_buy *w, const struct stays *all,
         fill_strategy(w, i, all, &strategies[i]);
     for (size_t i = 0; i < w->job_count; i++)
         fill_job(w, i, all->names[i], &jobs[i]);
-    a->strategies =
-        (shoal_records){.first = strategies, .stride = sizeof *strategies, .count = w->run_count};
-    a->jobs = (shoal_records){.first = jobs, .stride = sizeof *jobs, .count = w->job_count};
+    a->strategies = page_records(strategies, w->run_count);
+    a->jobs = page_records(jobs, w->job_count);
     if (w->job_count > 1)
         a->fleet = a->jobs;
     if (all->places != NULL)
@@ -660,7 +568,7 @@ void market_buy_fill(struct market_buy *w)
     if (made->status == SHOAL_OK)
         fill_answer(w, &all, strategies, jobs, answer);
     adapt_schema(w);
-    made->result.records = (shoal_records){.first = answer, .stride = sizeof *answer, .count = 1};
+    made->result.records = page_records(answer, 1);
     for (size_t i = 0; i < w->run_count; i++)
         kept->results[kept->count++] = w->runs[i].result;
     w->kept = true;

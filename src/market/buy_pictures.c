@@ -32,18 +32,13 @@ struct drawing {
 /* ---- parts ---- */
 
 static shoal_picture *add_picture(const struct drawing *d, shoal_picture_type type,
-                                  const char *name, const char *title, size_t series)
+                                  const char *name, const char *title, const char *note,
+                                  size_t series)
 {
-    shoal_series *lines = page_made_alloc(d->made, series, sizeof *lines);
-    shoal_picture *picture = lines == NULL ? NULL : page_made_picture(d->made);
+    shoal_picture *picture = page_picture(d->made, type, name, title, note, series);
 
     if (picture == NULL)
         return NULL;
-    picture->type = type;
-    picture->name = name;
-    picture->title = title;
-    picture->series = lines;
-    picture->series_count = series;
     picture->x = (shoal_axis){.title = "time",
                               .unit = SHOAL_UNIT_DATE,
                               .low = 0,
@@ -54,28 +49,17 @@ static shoal_picture *add_picture(const struct drawing *d, shoal_picture_type ty
     return picture;
 }
 
-static shoal_series *line_of(const shoal_picture *picture, size_t index, const char *name,
-                             size_t colour)
+/* A line of `count` points, at the ends of as many pieces of time; *out_y are its values. NULL when memory is
+ * short. */
+static shoal_series *add_line(const struct drawing *d, shoal_picture *picture, const char *name,
+                              size_t colour, size_t count, float **out_y)
 {
-    shoal_series *line = (shoal_series *)(uintptr_t)&picture->series[index];
+    shoal_series *line = page_series(d->made, picture, name, (uint32_t)colour, count);
 
-    line->name = name;
-    line->colour = (uint32_t)colour;
+    for (size_t i = 0; line != NULL && i < count; i++)
+        page_point(line, d->span_s * (double)i / (double)(count - 1), 0);
+    *out_y = line == NULL ? NULL : (float *)(uintptr_t)line->y;
     return line;
-}
-
-/* Points of a line, `count` of them, and the ends of as many pieces of time. */
-static float *add_points(const struct drawing *d, shoal_series *line, size_t count)
-{
-    float *x = page_made_alloc(d->made, count, sizeof *x);
-    float *y = page_made_alloc(d->made, count, sizeof *y);
-
-    for (size_t i = 0; x != NULL && i < count; i++)
-        x[i] = (float)(d->span_s * (double)i / (double)(count > 1 ? count - 1 : 1));
-    line->x = x;
-    line->y = y;
-    line->count = x == NULL || y == NULL ? 0 : count;
-    return line->count > 0 ? y : NULL;
 }
 
 /* A stretch of time that lies within one bin. */
@@ -191,29 +175,28 @@ static void draw_trade(const struct drawing *d)
     if (count < 2)
         return;
     shoal_picture *picture =
-        add_picture(d, SHOAL_PICTURE_DOTS, "trade", "Cost against time", count);
+        add_picture(d, SHOAL_PICTURE_DOTS, "trade", "Cost against time",
+                    "each strategy by what it costs and when it is done: lower is cheaper, further "
+                    "left is sooner",
+                    count);
     if (picture == NULL)
         return;
     for (size_t i = 0; i < d->mark_count; i++)
         last_s = fmax(last_s, w->from_s + d->due[i].x);
     double room_s = fmax(0.05 * (last_s - first_s), 3600);
-    picture->note = "each strategy by what it costs and when it is done: lower is cheaper, further "
-                    "left is sooner";
     picture->x.title = "done";
     picture->x.low = first_s - room_s - w->from_s;
     picture->x.high = last_s + room_s - w->from_s;
     picture->y = (shoal_axis){.title = "cost", .unit = SHOAL_UNIT_USD};
-    for (size_t i = 0, at = 0; i < w->run_count; i++) {
-        const struct market_sums *sums = &w->runs[i].sums;
-        if (isnan(sums->finish_s))
-            continue;
+    for (uint32_t i = 0; i < w->run_count; i++) {
+        const struct market_run *run = &w->runs[i];
         shoal_series *dot =
-            line_of(picture, at++, page_made_text(d->made, "%s", w->runs[i].label), i % SHOAL_GREY);
-        float *y = add_points(d, dot, 1), *x = (float *)(uintptr_t)dot->x;
-        if (y == NULL)
-            return;
-        x[0] = (float)(sums->finish_s - w->from_s);
-        y[0] = (float)sums->usd;
+            isnan(run->sums.finish_s)
+                ? NULL
+                : page_series(d->made, picture, page_made_text(d->made, "%s", run->label),
+                              i % SHOAL_GREY, 1);
+        if (dot != NULL)
+            page_point(dot, run->sums.finish_s - w->from_s, run->sums.usd);
     }
 }
 
@@ -293,8 +276,9 @@ static void draw_prices(const struct drawing *d)
     uint32_t kept = w->fixed != SIZE_MAX ? market_buy_first(&w->runs[w->fixed]) : MARKET_NONE;
     const char **texts = page_made_alloc(d->made, BINS + 1, sizeof *texts),
                *lead = w->runs[0].label;
-    shoal_picture *picture = add_picture(d, SHOAL_PICTURE_STEPS, "prices",
-                                         "Prices, and the way through them", d->place_count + 2);
+    shoal_picture *picture =
+        add_picture(d, SHOAL_PICTURE_STEPS, "prices", "Prices, and the way through them", NULL,
+                    d->place_count + 2);
     if (picture == NULL || texts == NULL)
         return;
     const char *many = job->instances > 1 ? page_made_text(d->made, "%u ", job->instances) : "";
@@ -302,14 +286,14 @@ static void draw_prices(const struct drawing *d)
         page_made_text(d->made, "US dollars for the work that %s%s do%s in an hour", many,
                        w->unit != MARKET_NONE ? market_names_get(&w->prices->kinds, w->unit) : "it",
                        job->instances > 1 ? "" : "es");
-    shoal_series *way = line_of(
-        picture, 0,
+    float *y, *cheapest;
+    shoal_series *way = add_line(
+        d, picture,
         page_made_text(d->made,
                        w->job_count > 1 ? "what %s pays for its first job" : "what %s pays", lead),
-        SHOAL_GREY);
-    shoal_series *least = line_of(picture, 1, "the cheapest there is", CHEAPEST_COLOUR);
-    float *y = add_points(d, way, BINS + 1), *cheapest = add_points(d, least, BINS + 1);
-    if (y == NULL || cheapest == NULL)
+        SHOAL_GREY, BINS + 1, &y);
+    if (way == NULL ||
+        add_line(d, picture, "the cheapest there is", CHEAPEST_COLOUR, BINS + 1, &cheapest) == NULL)
         return;
     sample_way(d, y, texts);
     way->wide = way->dots = true;
@@ -317,9 +301,7 @@ static void draw_prices(const struct drawing *d)
     sample_cheapest(d, cheapest);
     double top = fmax(highest(y), highest(cheapest));
     for (size_t i = 0; i < d->place_count; i++) {
-        shoal_series *line = line_of(picture, i + 2, market_buy_place(w, d->places[i]), i);
-        y = add_points(d, line, BINS + 1);
-        if (y == NULL)
+        if (add_line(d, picture, market_buy_place(w, d->places[i]), i, BINS + 1, &y) == NULL)
             return;
         sample_offer(d, d->places[i], y);
         if (d->places[i] == kept)
@@ -429,21 +411,20 @@ static void draw_lanes(const struct drawing *d)
         d, SHOAL_PICTURE_LANES, "places",
         w->job_count > 1 ? page_made_text(d->made, "What %s held when", w->runs[0].label)
                          : "Who held what when",
+        w->job_count > count && w->job_count > 1
+            ? page_made_text(d->made, "the first %zu jobs; where a lane is empty nothing is held",
+                             count)
+            : "where a lane is empty nothing is held",
         d->place_count + d->others);
 
     if (picture == NULL || labels == NULL || rects == NULL)
         return;
     picture->rects = rects;
-    picture->note =
-        w->job_count > count && w->job_count > 1
-            ? page_made_text(d->made, "the first %zu jobs; where a lane is empty nothing is held",
-                             count)
-            : "where a lane is empty nothing is held";
     picture->labels = (shoal_texts){labels, count};
-    for (size_t i = 0; i < d->place_count; i++)
-        line_of(picture, i, market_buy_place(w, d->places[i]), i);
+    for (uint32_t i = 0; i < d->place_count; i++)
+        page_series(d->made, picture, market_buy_place(w, d->places[i]), i, 0);
     if (d->others)
-        line_of(picture, d->place_count, "elsewhere", SHOAL_GREY);
+        page_series(d->made, picture, "elsewhere", SHOAL_GREY, 0);
     for (size_t i = 0; i < count; i++) {
         labels[i] = page_made_text(d->made, "%s", lanes[i].name);
         if (!draw_stays(d, picture, i, lanes[i].outcome, room))
@@ -478,23 +459,23 @@ static void draw_spending(const struct drawing *d)
     size_t points = POINTS_ALL / w->run_count < BINS ? POINTS_ALL / w->run_count : BINS;
     bool bound = isfinite(w->bound_usd);
     shoal_picture *picture =
-        add_picture(d, SHOAL_PICTURE_LINES, "cost", "Spent so far", w->run_count + (bound ? 1 : 0));
+        add_picture(d, SHOAL_PICTURE_LINES, "cost", "Spent so far",
+                    w->job_count > 1 ? "US dollars, all jobs" : "US dollars", w->run_count + bound);
     if (picture == NULL)
         return;
-    picture->note = w->job_count > 1 ? "US dollars, all jobs" : "US dollars";
     picture->y = (shoal_axis){.title = "cost", .unit = SHOAL_UNIT_USD};
     for (size_t r = 0; r < w->run_count; r++) {
         double bins[BINS] = {0}, sum = 0, end_s = 0;
-        shoal_series *line =
-            line_of(picture, r, page_made_text(d->made, "%s", w->runs[r].label), r % SHOAL_GREY);
-        float *y = add_points(d, line, points + 1);
+        float *y;
+        shoal_series *line = add_line(d, picture, page_made_text(d->made, "%s", w->runs[r].label),
+                                      r % SHOAL_GREY, points + 1, &y);
         for (size_t j = 0; j < w->job_count; j++)
             for (size_t i = 0; i < w->runs[r].result.jobs[j].stay_count; i++) {
                 const struct market_stay *stay = &w->runs[r].result.jobs[j].stays[i];
                 spend_stay(d, stay, bins);
                 end_s = fmax(end_s, stay->to_s - w->from_s);
             }
-        for (size_t p = 0, b = 0; y != NULL && p <= points; p++) {
+        for (size_t p = 0, b = 0; line != NULL && p <= points; p++) {
             for (; b < p * BINS / points; b++)
                 sum += bins[b];
             y[p] = (float)sum;
@@ -503,10 +484,8 @@ static void draw_spending(const struct drawing *d)
                 break;
         }
     }
-    float *y =
-        bound ? add_points(d, line_of(picture, w->run_count, "no plan costs less", SHOAL_GREY), 2)
-              : NULL;
-    if (y != NULL)
+    float *y;
+    if (bound && add_line(d, picture, "no plan costs less", SHOAL_GREY, 2, &y) != NULL)
         y[0] = y[1] = (float)w->bound_usd;
 }
 

@@ -38,7 +38,7 @@ static shoal_status parse_rates(const shoal_opt_list *list, struct market_rate *
 static void note_ignored(const struct market_buy *w, const char *ignored)
 {
     if (ignored[0] != '\0')
-        page_made_note(w->made, SHOAL_NOTE_WARNING, ENV_TABLE_IGNORED, ignored);
+        page_warn(w->made, ENV_TABLE_IGNORED, ignored);
 }
 
 /* What loading met and settled by a rule, a line each; singular and plural. */
@@ -68,12 +68,11 @@ static void note_odd(struct page_made *made, const struct market_odd *odd)
         {odd->skipped, SHOAL_NOTE_INFO, "file in a folder that is no price history",
          "files in folders that are no price histories"},
     };
-    char text[32];
 
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (rows[i].count > 0)
             page_made_note(made, rows[i].level, "prices: %s %s",
-                           base_format_count(rows[i].count, text, sizeof text),
+                           page_made_value(made, SHOAL_UNIT_COUNT, (double)rows[i].count),
                            rows[i].count == 1 ? rows[i].one : rows[i].many);
 }
 
@@ -151,12 +150,7 @@ static shoal_status check_filter(const struct filter *f, shoal_err *err)
         if (fits)
             continue;
         base_err(err, SHOAL_E_NOTFOUND, "--%s: the history has no '%s'", f->option, word);
-        const char *near = market_nearest(f->names, word);
-        if (near == NULL && f->more != NULL)
-            near = market_nearest(f->more, word);
-        if (near != NULL)
-            base_err_hint(err, "did you mean '%s'?", near);
-        else if (f->names->map.count > 0)
+        if (!market_hint_nearest(f->names, f->more, word, err) && f->names->map.count > 0)
             base_err_hint(err, "it has %zu, such as '%s'", f->names->map.count,
                           f->names->map.entries[0].key);
         return SHOAL_E_NOTFOUND;
@@ -188,10 +182,9 @@ static void leave_out_bare(struct market_buy *w)
 static void tell_bare(const struct market_buy *w)
 {
     if (w->bare_left_out > 0)
-        page_made_note(
-            w->made, SHOAL_NOTE_INFO,
-            "left out: %zu offer%s of accelerators without their host; --bare takes them",
-            w->bare_left_out, w->bare_left_out == 1 ? "" : "s");
+        page_info(w->made,
+                  "left out: %zu offer%s of accelerators without their host; --bare takes them",
+                  w->bare_left_out, w->bare_left_out == 1 ? "" : "s");
 }
 
 static shoal_status choose_offers(struct market_buy *w, shoal_err *err)
@@ -227,9 +220,9 @@ static shoal_status choose_offers(struct market_buy *w, shoal_err *err)
     if (market_offers_once(env_alloc(w->env), p, w->allowed, &twice) != SHOAL_OK)
         return base_err_nomem(err, "choosing offers");
     if (twice > 0)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "left out: %zu spot offers of zones told by id, which others tell by name",
-                       twice);
+        page_info(w->made,
+                  "left out: %zu spot offers of zones told by id, which others tell by name",
+                  twice);
     for (size_t o = 0; o < p->offer_count; o++) {
         w->allowed_count += w->allowed[o];
         w->kind_allowed[p->offers[o].kind] = w->kind_allowed[p->offers[o].kind] || w->allowed[o];
@@ -386,11 +379,9 @@ static shoal_status job_work(const struct market_buy *w, const struct market_wor
             if (strcasecmp(kind_name(w, k), work->kind) == 0)
                 kind = k;
         if (kind == MARKET_NONE) {
-            const char *near = market_nearest(&w->prices->kinds, work->kind);
             base_err(err, SHOAL_E_NOTFOUND, "job '%.60s': no prices of a kind '%.60s'", name,
                      work->kind);
-            if (near != NULL)
-                base_err_hint(err, "did you mean '%s'?", near);
+            market_hint_nearest(&w->prices->kinds, NULL, work->kind, err);
             return SHOAL_E_NOTFOUND;
         }
     }
@@ -492,11 +483,10 @@ static shoal_status check_job(const struct market_buy *w, const struct market_jo
     }
     if (isfinite(job->deadline_s) && !(sure_s <= job->deadline_s) && w->job_count == 1 &&
         !w->deadline_default)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       isinf(sure_s)
-                           ? "no offer on demand among these: nothing can make sure of the "
-                             "deadline"
-                           : "no offer on demand is fast enough to make sure of the deadline");
+        page_warn(w->made,
+                  isinf(sure_s)
+                      ? "no offer on demand among these: nothing can make sure of the deadline"
+                      : "no offer on demand is fast enough to make sure of the deadline");
     return SHOAL_OK;
 }
 
@@ -533,10 +523,9 @@ static void cut_deadline(struct market_buy *w, struct market_job *job)
     if (!isfinite(job->deadline_s) || job->deadline_s <= w->prices->to_s)
         return;
     if (!w->deadline_cut)
-        page_made_note(
-            w->made, SHOAL_NOTE_WARNING, "prices end on %s: a deadline of %s is taken as then",
-            base_date_format(w->prices->to_s, BASE_DATE_MINUTE, text[0], sizeof text[0]),
-            base_date_format(job->deadline_s, BASE_DATE_MINUTE, text[1], sizeof text[1]));
+        page_warn(w->made, "prices end on %s: a deadline of %s is taken as then",
+                  base_date_format(w->prices->to_s, BASE_DATE_MINUTE, text[0], sizeof text[0]),
+                  base_date_format(job->deadline_s, BASE_DATE_MINUTE, text[1], sizeof text[1]));
     w->deadline_cut = true;
     job->deadline_s = w->prices->to_s;
 }
@@ -731,10 +720,7 @@ static shoal_status parse_limits(struct market_buy *w, shoal_err *err)
             if (strcmp(word, "*") != 0 && !limit_word(w->prices, word, limit)) {
                 base_err(err, SHOAL_E_NOTFOUND,
                          "--limit: the history has no kind, cloud, region or zone '%s'", word);
-                const char *near = market_nearest(&w->prices->kinds, word);
-                near = near != NULL ? near : market_nearest(&w->prices->zones, word);
-                if (near != NULL)
-                    base_err_hint(err, "did you mean '%s'?", near);
+                market_hint_nearest(&w->prices->kinds, &w->prices->zones, word, err);
                 return SHOAL_E_NOTFOUND;
             }
             at += length + 1;
@@ -752,7 +738,7 @@ static bool limit_covers(const struct market_limit *limit, const struct market_o
 }
 
 /* Every job must find an offer that no limit closes to it. */
-static shoal_status check_limits(const struct market_buy *w, shoal_err *err)
+static shoal_status check_limits(struct market_buy *w, shoal_err *err)
 {
     for (size_t j = 0; j < w->job_count && w->limit_count > 0; j++) {
         const struct market_job *job = &w->jobs[j];
@@ -786,12 +772,11 @@ static void tell_avail(const struct market_buy *w)
     market_avail_facts_get(w->avail, &facts);
     note_ignored(w, facts.ignored);
     if (facts.unused > 0)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "availability: %zu of %zu traces speak of no offer", facts.unused,
-                       facts.traces);
+        page_info(w->made, "availability: %zu of %zu traces speak of no offer", facts.unused,
+                  facts.traces);
     if (facts.skipped > 0)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "availability: files of the folder that are no traces: %zu", facts.skipped);
+        page_info(w->made, "availability: files of the folder that are no traces: %zu",
+                  facts.skipped);
 }
 
 static shoal_status load_avail(struct market_buy *w, shoal_err *err)
@@ -867,21 +852,14 @@ static void drop_name(const struct market_buy *w, shoal_err *err)
 
 shoal_status market_buy_setup(struct market_buy *w, shoal_err *err)
 {
-    shoal_status st = choose_offers(w, err);
+    static shoal_status (*const steps[])(struct market_buy *, shoal_err *) = {
+        choose_offers, parse_costs, prepare_jobs, parse_limits,
+        check_limits,  load_avail,  count_places};
+    shoal_status st = SHOAL_OK;
 
-    if (st == SHOAL_OK)
-        st = parse_costs(w, err);
-    if (st == SHOAL_OK)
-        st = prepare_jobs(w, err);
-    if (st == SHOAL_OK)
-        st = parse_limits(w, err);
-    if (st == SHOAL_OK)
-        st = check_limits(w, err);
-    if (st == SHOAL_OK)
-        st = load_avail(w, err);
-    if (st != SHOAL_OK) {
+    for (size_t i = 0; i < BASE_COUNT(steps) && st == SHOAL_OK; i++)
+        st = steps[i](w, err);
+    if (st != SHOAL_OK)
         drop_name(w, err);
-        return st;
-    }
-    return count_places(w, err);
+    return st;
 }

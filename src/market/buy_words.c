@@ -4,9 +4,7 @@
  * One sentence per question, in a fixed order; a question without an interesting answer has no sentence. */
 #include "market/buy.h"
 
-#include "base/date.h"
 #include "base/text.h"
-#include "page/show.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,32 +12,19 @@
 enum { SPAN_LEAST_S = 1800 };     /* a difference of time that is worth a word */
 static const double same = 0.005; /* relative difference of costs that is not */
 
-static const char *plural(size_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static const char *usd_text(const struct market_buy *w, double usd)
 {
-    char text[48];
-
-    return page_made_text(w->made, "%s", page_unit_text(SHOAL_UNIT_USD, usd, text, sizeof text));
+    return page_made_value(w->made, SHOAL_UNIT_USD, usd);
 }
 
 static const char *share_text(const struct market_buy *w, double share)
 {
-    char text[48];
-
-    return page_made_text(w->made, "%s",
-                          page_unit_text(SHOAL_UNIT_SHARE, share, text, sizeof text));
+    return page_made_value(w->made, SHOAL_UNIT_SHARE, share);
 }
 
 static const char *date_text(const struct market_buy *w, double at_s)
 {
-    char text[32];
-
-    return page_made_text(w->made, "%s",
-                          base_date_format(at_s, BASE_DATE_MINUTE, text, sizeof text));
+    return page_made_value(w->made, SHOAL_UNIT_DATE, at_s);
 }
 
 const char *market_buy_duration(double seconds, char *buf, size_t size)
@@ -82,7 +67,7 @@ static void write_title(struct market_buy *w)
 
     if (w->has_fleet || w->unit == MARKET_NONE) {
         snprintf(w->title, sizeof w->title, "%s job%s",
-                 base_format_count(w->job_count, time, sizeof time), plural(w->job_count));
+                 base_format_count(w->job_count, time, sizeof time), page_plural(w->job_count));
         return;
     }
     if (job->instances > 1)
@@ -136,23 +121,21 @@ static void head_poor(const struct market_buy *w)
 
 static void write_head(const struct market_buy *w)
 {
-    char count[32];
-
     page_made_head(w->made, "%s from %s", w->title, date_text(w, w->from_s));
     if (w->job_count == 1 && isfinite(w->jobs[0].deadline_s))
         page_made_head(w->made, ", due %s", date_text(w, w->jobs[0].deadline_s));
     page_made_head(w->made, "\n%s offer%s of ",
-                   base_format_count(w->allowed_count, count, sizeof count),
-                   plural(w->allowed_count));
+                   page_made_value(w->made, SHOAL_UNIT_COUNT, (double)w->allowed_count),
+                   page_plural(w->allowed_count));
     head_kinds(w);
     page_made_head(w->made, " in ");
     if (w->zone_count > 0)
         page_made_head(w->made, "%s zone%s of ",
-                       base_format_count(w->zone_count, count, sizeof count),
-                       plural(w->zone_count));
+                       page_made_value(w->made, SHOAL_UNIT_COUNT, (double)w->zone_count),
+                       page_plural(w->zone_count));
     page_made_head(w->made, "%s region%s\n",
-                   base_format_count(w->region_count, count, sizeof count),
-                   plural(w->region_count));
+                   page_made_value(w->made, SHOAL_UNIT_COUNT, (double)w->region_count),
+                   page_plural(w->region_count));
     head_poor(w);
 }
 
@@ -268,7 +251,7 @@ static void say_trade(const struct market_buy *w, size_t run)
                       later_s < 0 ? "sooner" : "later");
     if (other->result.missed > lead->result.missed)
         page_made_say(w->made, ", but misses %u deadline%s", other->result.missed,
-                      plural(other->result.missed));
+                      page_plural(other->result.missed));
     page_made_say(w->made, ".\n");
 }
 
@@ -280,10 +263,10 @@ static void say_how(const struct market_buy *w)
     double all_s = sums->run_s + sums->starting_s + sums->idle_s;
     struct page_made *made = w->made;
 
-    page_made_say(made, "It moves %u time%s", r->moves, plural(r->moves));
+    page_made_say(made, "It moves %u time%s", r->moves, page_plural(r->moves));
     if (w->avail != NULL || r->interruptions > 0)
         page_made_say(made, ", is interrupted %u time%s", r->interruptions,
-                      plural(r->interruptions));
+                      page_plural(r->interruptions));
     if (sums->lost_share > 0)
         page_made_say(made, " (%s of its steps are made twice)", share_text(w, sums->lost_share));
     if (sums->egress_usd > 0)
@@ -351,7 +334,7 @@ static void say_rescued(const struct market_buy *w)
     }
     if (w->fixed != 0 && all_s > 0 && rescued_s >= 0.1 * all_s)
         page_made_say(w->made, "static ran %.0f %% on demand to keep the deadline%s.\n",
-                      100 * rescued_s / all_s, plural(w->job_count));
+                      100 * rescued_s / all_s, page_plural(w->job_count));
 }
 
 static void write_verdict(const struct market_buy *w)
@@ -374,30 +357,25 @@ static void write_verdict(const struct market_buy *w)
 static void note_assumed(const struct market_buy *w)
 {
     if (w->speeds_said == MARKET_BUY_PER_ANY_ACCELERATOR)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       "no speeds were given: every accelerator counts the same, whatever it is; "
-                       "say better with --speed, or choose with --kinds");
+        page_warn(w->made, "no speeds were given: every accelerator counts the same, whatever it "
+                           "is; say better with --speed, or choose with --kinds");
     else if (w->speeds_said == MARKET_BUY_PER_ACCELERATOR)
-        page_made_note(
-            w->made, SHOAL_NOTE_INFO,
-            "no speeds were given: kinds are as fast as they have accelerators; see --speed");
+        page_info(w->made,
+                  "no speeds were given: kinds are as fast as they have accelerators; see --speed");
     else if (w->speeds_said == MARKET_BUY_PER_INSTANCE)
-        page_made_note(w->made, SHOAL_NOTE_WARNING,
-                       "no speeds were given: every kind of instance counts the same; see --speed");
+        page_warn(w->made,
+                  "no speeds were given: every kind of instance counts the same; see --speed");
     if (w->kinds_left_out > 0)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "left out: %zu kind%s whose accelerators are not known; give speeds with "
-                       "--speed",
-                       w->kinds_left_out, plural(w->kinds_left_out));
+        page_info(w->made,
+                  "left out: %zu kind%s whose accelerators are not known; give speeds with --speed",
+                  w->kinds_left_out, page_plural(w->kinds_left_out));
     if (!isnan(w->work_default_s))
-        page_made_note(w->made, SHOAL_NOTE_INFO, "no --work was given: this is for %s", w->title);
+        page_info(w->made, "no --work was given: this is for %s", w->title);
     if (w->deadline_default)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "no --deadline was given: it is assumed to be 1.5 times the work");
+        page_info(w->made, "no --deadline was given: it is assumed to be 1.5 times the work");
     if (w->avail == NULL)
-        page_made_note(w->made, SHOAL_NOTE_INFO,
-                       "every offer is taken as available whenever it has a price; see "
-                       "--availability and --interruptions");
+        page_info(w->made, "every offer is taken as available whenever it has a price; see "
+                           "--availability and --interruptions");
 }
 
 void market_buy_say(struct market_buy *w)

@@ -75,11 +75,9 @@ SHOAL_MUST_USE shoal_status market_draft_point(struct market_draft *draft, uint3
 SHOAL_MUST_USE shoal_status market_draft_settle(struct market_draft *draft,
                                                 struct market_prices *prices);
 
-/* Ends the offers of kinds that were given up; see retire.c. `order`: the `count` offers with
- * points in the order of these, which follow each other without gaps. SHOAL_E_NOMEM. */
-#define MARKET_RETIRE_S (60.0 * 86400)
-enum { MARKET_RETIRE_CHANGES = 100 };
-SHOAL_MUST_USE shoal_status market_draft_retire(struct market_draft *draft, const uint32_t *order,
-                                                size_t count);
+/* What the well-known kinds of instances hold, for histories that do not say: facts of the clouds' own catalogues,
+ * by family. "aws" "p3.8xlarge": V100, 4. False: not in the table. */
+bool market_kinds_find(const char *cloud, const char *kind, const char **out_accelerator,
+                       double *out_count);
 
 #endif

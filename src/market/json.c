@@ -17,7 +17,7 @@ void market_json_init(struct market_json *json, struct env_lines *lines)
     lines->line++;
 }
 
-/* --- bytes ----------------------------------------------------------------------------------- */
+/* ---- bytes ---- */
 
 /* The next byte, not taken; -1: the end. */
 static shoal_status peek(struct market_json *json, int *out, shoal_err *err)
@@ -74,7 +74,7 @@ static void put(struct market_json *json, char c)
         json->cut = true;
 }
 
-/* --- strings --------------------------------------------------------------------------------- */
+/* ---- strings ---- */
 
 static void put_utf8(struct market_json *json, uint32_t code)
 {
@@ -190,7 +190,7 @@ static shoal_status take_string(struct market_json *json, shoal_err *err)
     return SHOAL_OK;
 }
 
-/* --- numbers and words ----------------------------------------------------------------------- */
+/* ---- numbers and words ---- */
 
 /* Everything up to the next sign of JSON or blank, beginning with `first`. */
 static shoal_status take_plain(struct market_json *json, int first, shoal_err *err)
@@ -274,7 +274,7 @@ static shoal_status plain_value(struct market_json *json, int first, enum market
     return SHOAL_OK;
 }
 
-/* --- nesting --------------------------------------------------------------------------------- */
+/* ---- nesting ---- */
 
 static bool in_object(const struct market_json *json)
 {

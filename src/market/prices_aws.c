@@ -3,7 +3,7 @@
  * newest first. Also the list alone (--query SpotPriceHistory), and several of these behind each
  * other.
  *
- * Linux has its own prices; those of other products are kept only where Linux has none (settle.c).
+ * Linux has its own prices; those of other products are kept only where Linux has none (draft.c).
  * Read piece by piece: a file of any size needs no more memory than its prices do. */
 #include "market/json.h"
 #include "market/reader.h"

@@ -24,7 +24,7 @@
 #define MARKET_REPLAY_H
 
 #include "market/avail.h"
-#include "market/job.h"
+#include "market/replay_pace.h"
 #include <stdatomic.h>
 
 struct market_strategy;

@@ -166,9 +166,7 @@ shoal_status replay_set_up(struct replay *r, const struct market_job *jobs, shoa
         st = r->jobs == NULL ? SHOAL_E_NOMEM : make_slots(r, jobs);
     for (size_t i = 0; i < r->job_count && st == SHOAL_OK; i++)
         st = make_job(r, &jobs[i], &r->jobs[i], err);
-    if (st == SHOAL_OK)
-        st = make_room(r);
-    return st == SHOAL_OK ? replay_watch_start(r) : st;
+    return st == SHOAL_OK ? make_room(r) : st;
 }
 
 static void sum_up(const struct market_job *job, struct market_outcome *o)

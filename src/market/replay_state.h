@@ -1,12 +1,11 @@
 /* replay_state.h - what a replay holds: the offers it watches and the jobs it runs. Private to
- * replay*.c. A slot is an offer that some job can run on; slots are by offer index. */
+ * replay.c and replay_setup.c. A slot is an offer that some job can run on; slots are by offer index. */
 #ifndef MARKET_REPLAY_STATE_H
 #define MARKET_REPLAY_STATE_H
 
 #include "base/arena.h"
 #include "base/heap.h"
 #include "market/replay.h"
-#include "market/replay_pace.h"
 #include "market/strategy.h"
 
 struct replay_slot { /* 64 bytes: all are looked at in every decision */
@@ -101,35 +100,5 @@ struct replay {
 /* replay_setup.c: before and after */
 shoal_status replay_set_up(struct replay *r, const struct market_job *jobs, shoal_err *err);
 shoal_status replay_collect(struct replay *r, struct market_result *out);
-
-/* replay_watch.c: offers */
-shoal_status replay_watch_start(struct replay *r);
-/* Brings what is seen of all slots up to now. */
-void replay_watch_count(struct replay *r);
-/* Takes over the changes of a slot that are due; true when there are more of it or it is cheaper.
- */
-bool replay_watch_change(struct replay *r, uint32_t slot);
-
-/* replay_guard.c: deadlines */
-/* Seconds until the job must go on demand to be sure of its deadline; INFINITY without one or
- * without offers on demand; *out_slot is where to then. */
-double replay_guard_slack(const struct replay *r, const struct replay_job *j, uint32_t *out_slot);
-/* Whether going to `slot` now leaves the deadline safe. */
-bool replay_guard_allows(const struct replay *r, const struct replay_job *j, uint32_t slot,
-                         double slack_s);
-
-/* replay_decide.c: strategies and assignment */
-/* Lets jobs that are soon to start look at the market. */
-void replay_look_on(struct replay *r);
-/* Asks for all jobs with `ask` and carries the answers out. */
-void replay_decide(struct replay *r);
-
-/* replay.c: what happens to a job */
-bool replay_fits(const struct replay *r, const struct replay_job *j, uint32_t slot);
-void replay_begin(struct replay *r, struct replay_job *j, uint32_t slot);
-/* Leaves for `target` (MARKET_NONE: for nothing), after a checkpoint where there is work to save.
- */
-void replay_leave(struct replay *r, struct replay_job *j, uint32_t target, enum market_end why);
-double replay_made(const struct replay *r, const struct replay_job *j);
 
 #endif

@@ -5,8 +5,10 @@
 #include "base/assert.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "page/field.h"
 #include "page/make.h"
 #include "shoal/list.h"
+#include <math.h>
 #include <string.h>
 
 #define ROW(name) extern const struct market_strategy market_strategy_##name;
@@ -85,6 +87,52 @@ double market_move_usd(const struct market_prices *prices, const struct market_j
     }
 }
 
+/* ---- ages ----
+ *
+ * How long what has lasted so long will last: rates of ending by age, and the time
+ * that is left. In the public traces of spot GPUs a stay up ends at a rate of about half an end per
+ * age, from ten minutes to a day: the mean over all ages says little about any of them. */
+
+#define FIRST_S 150.0
+
+const double market_age_to_s[MARKET_AGES] = {
+    FIRST_S,        FIRST_S * 2,    FIRST_S * 4,     FIRST_S * 8,    FIRST_S * 16,   FIRST_S * 32,
+    FIRST_S * 64,   FIRST_S * 128,  FIRST_S * 256,   FIRST_S * 512,  FIRST_S * 1024, FIRST_S * 2048,
+    FIRST_S * 4096, FIRST_S * 8192, FIRST_S * 16384, FIRST_S * 32768};
+
+static double bin_from_s(size_t bin)
+{
+    return bin == 0 ? 0 : market_age_to_s[bin - 1];
+}
+
+size_t market_age_bin(double age_s)
+{
+    return market_age_bin_from(0, age_s);
+}
+
+void market_age_table(const double *seconds, const double *ends, double *left_s)
+{
+    double after = 0;
+
+    for (size_t b = MARKET_AGES; b > 0; b--) {
+        double rate = market_age_rate(seconds, ends, b - 1);
+        double stays =
+            b == MARKET_AGES ? 0 : exp(-rate * (market_age_to_s[b - 1] - bin_from_s(b - 1)));
+        after = (1 - stays) / rate + stays * after;
+        left_s[b - 1] = after;
+    }
+}
+
+double market_age_left_s(const double *left_s, double age_s)
+{
+    size_t bin = market_age_bin(age_s);
+
+    if (bin + 1 == MARKET_AGES)
+        return left_s[bin];
+    double part = fmax(0, age_s - bin_from_s(bin)) / (market_age_to_s[bin] - bin_from_s(bin));
+    return left_s[bin] + part * (left_s[bin + 1] - left_s[bin]);
+}
+
 /* ---- listings (shoal/list.h) ---- */
 
 struct listed {
@@ -101,39 +149,33 @@ struct listing {
     shoal_records strategies, lines;
 };
 
-#define AT(member) offsetof(struct listed, member)
+#define ROW struct listed
 static const shoal_field listed_fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "name", .help = "its name"},
-    {AT(summary), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "summary", .help = "what it is"},
-    {AT(paper), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "paper", .help = "where it comes from"},
-    {AT(knobs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "knobs", .help = "its knobs",
-     .of = &page_option_schema},
+    DATA(name, NONE, 0, "its name"),
+    DATA(summary, NONE, 0, "what it is"),
+    DATA(paper, NONE, 0, "where it comes from"),
+    LIST(knobs, "knobs", NULL, 0, page_option_schema, "its knobs"),
 };
-#undef AT
-static const shoal_schema listed_schema = {"strategy", NULL, "A strategy of buying.", listed_fields,
-                                           BASE_COUNT(listed_fields)};
+#undef ROW
+SCHEMA(listed, "strategy", NULL, "A strategy of buying.");
 
-#define AT(member) offsetof(struct line, member)
+#define ROW struct line
 static const shoal_field line_fields[] = {
-    {AT(strategy), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "strategy", "STRATEGY", .flags = 0},
-    {AT(knob), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "knob", "KNOB", .flags = 0},
-    {AT(fallback), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "default", "DEFAULT", .flags = 0},
-    {AT(meaning), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "meaning", "MEANING",
-     .flags = SHOAL_FIELD_WRAP},
+    FIELD(strategy, "STRATEGY", NONE, 0, 1, NULL),
+    FIELD(knob, "KNOB", NONE, 0, 1, NULL),
+    FIELD_NAMED(fallback, "default", "DEFAULT", NONE, 0, 1, NULL),
+    FIELD(meaning, "MEANING", NONE, 0, 1, NULL, WRAPPED),
 };
-#undef AT
-static const shoal_schema line_schema = {"line", NULL, "A strategy, or a knob of the one above.",
-                                         line_fields, BASE_COUNT(line_fields)};
+#undef ROW
+SCHEMA(line, "line", NULL, "A strategy, or a knob of the one above.");
 
-#define AT(member) offsetof(struct listing, member)
+#define ROW struct listing
 static const shoal_field listing_fields[] = {
-    {AT(lines), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, .of = &line_schema, .flags = 0},
-    {AT(strategies), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "strategies",
-     .help = "all strategies", .of = &listed_schema},
+    LIST(lines, NULL, NULL, 1, line_schema, NULL),
+    LIST(strategies, "strategies", NULL, 0, listed_schema, "all strategies"),
 };
-#undef AT
-static const shoal_schema listing_schema = {"strategies", NULL, "The strategies of buying.",
-                                            listing_fields, BASE_COUNT(listing_fields)};
+#undef ROW
+SCHEMA(listing, "strategies", NULL, "The strategies of buying.");
 
 static size_t put_lines(struct line *lines, const struct market_strategy *strategy)
 {
@@ -164,10 +206,9 @@ shoal_status shoal_strategy_list(const shoal_result **out_result, shoal_err *err
                             page_made_options(made, rows[i]->opts, rows[i]->opt_count, false)};
         used += put_lines(lines + used, rows[i]);
     }
-    listing->lines = (shoal_records){.first = lines, .stride = sizeof *lines, .count = used};
-    listing->strategies =
-        (shoal_records){.first = listed, .stride = sizeof *listed, .count = COUNT};
+    listing->lines = page_records(lines, used);
+    listing->strategies = page_records(listed, COUNT);
     made->result.schema = &listing_schema;
-    made->result.records = (shoal_records){.first = listing, .stride = sizeof *listing, .count = 1};
+    made->result.records = page_records(listing, 1);
     return page_made_finish(made, out_result, err);
 }

@@ -65,6 +65,18 @@ struct market_strategy {
                   double *idle);
 };
 
+/* What a step of the job costs there, in a unit of its own: for comparing. */
+static inline double market_per_step(const struct market_view *v, uint32_t offer)
+{
+    return v->usd_h[offer] / v->job->speed[v->prices->offers[offer].kind];
+}
+
+/* Whether it is sold, and there is enough of it for the job. */
+static inline bool market_had(const struct market_view *v, uint32_t offer)
+{
+    return !isnan(v->usd_h[offer]) && v->up[offer] >= v->job->instances;
+}
+
 extern const double market_age_to_s[MARKET_AGES]; /* the end of each bin */
 
 size_t market_age_bin(double age_s);

@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "base/event.h"
 #include "base/opt.h"
+#include "page/field.h"
+#include "page/show.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -134,13 +136,28 @@ void page_made_note(struct page_made *made, shoal_note_level level, const char *
     va_end(args);
 }
 
-shoal_picture *page_made_picture(struct page_made *made)
+const char *page_made_value(struct page_made *made, shoal_unit unit, double value)
 {
-    void *pictures;
+    char text[48];
 
-    if (made == NULL)
+    return page_made_text(made, "%s", page_unit_text(unit, value, text, sizeof text));
+}
+
+const char *page_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* ---- pictures ---- */
+
+shoal_picture *page_picture(struct page_made *made, shoal_picture_type type, const char *name,
+                            const char *title, const char *note, size_t series)
+{
+    shoal_series *room = page_made_alloc(made, series, sizeof *room);
+
+    if (room == NULL)
         return NULL;
-    pictures = made->pictures;
+    void *pictures = made->pictures;
     if (base_reserve(made->arena.alloc, &pictures, &made->picture_cap,
                      made->result.picture_count + 1, sizeof *made->pictures) != 0) {
         made->status = SHOAL_E_NOMEM;
@@ -148,9 +165,44 @@ shoal_picture *page_made_picture(struct page_made *made)
     }
     made->pictures = pictures;
     shoal_picture *picture = &made->pictures[made->result.picture_count++];
-    memset(picture, 0, sizeof *picture);
+    *picture =
+        (shoal_picture){.type = type, .name = name, .title = title, .note = note, .series = room};
     return picture;
 }
+
+shoal_series *page_series(struct page_made *made, shoal_picture *picture, const char *name,
+                          uint32_t colour, size_t points)
+{
+    float *x = points == 0 ? NULL : page_made_alloc(made, points, sizeof *x);
+    float *y = points == 0 ? NULL : page_made_alloc(made, points, sizeof *y);
+    shoal_series *series = (shoal_series *)(uintptr_t)&picture->series[picture->series_count];
+
+    if (points > 0 && (x == NULL || y == NULL))
+        return NULL;
+    *series = (shoal_series){.name = name, .x = x, .y = y, .colour = colour};
+    picture->series_count++;
+    return series;
+}
+
+void page_point(shoal_series *series, double x, double y)
+{
+    ((float *)(uintptr_t)series->x)[series->count] = (float)x;
+    ((float *)(uintptr_t)series->y)[series->count++] = (float)y;
+}
+
+float *page_values(struct page_made *made, shoal_picture *picture, const char *name,
+                   uint32_t colour, size_t count)
+{
+    shoal_series *series = page_series(made, picture, name, colour, count);
+
+    if (series == NULL)
+        return NULL;
+    series->x = NULL;
+    series->count = count;
+    return (float *)(uintptr_t)series->y;
+}
+
+/* ---- finishing ---- */
 
 shoal_status page_made_finish(struct page_made *made, const shoal_result **out_result,
                               shoal_err *err)
@@ -183,28 +235,22 @@ struct option {
     const char *shown, *shown_fallback; /* "rounds=1..20", "[10]" */
 };
 
-#define AT(member) offsetof(struct option, member)
-
+#define ROW struct option
 static const shoal_field option_fields[] = {
-    {AT(shown), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "  KEY=VALUE", .flags = 0},
-    {AT(shown_fallback), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "DEFAULT", .flags = 0},
-    {AT(key), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "key", .help = "its name"},
-    {AT(type), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "type", .help = "type of its value"},
-    {AT(fallback), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "default", .help = "its default"},
-    {AT(help), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "help", "MEANING", .help = "what it means",
-     .flags = SHOAL_FIELD_WRAP},
-    {AT(common), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 0, "common", .help = "others have it, too"},
-    {AT(min), SHOAL_FIELD_JSON, SHOAL_UNIT_NONE, 0, 0, "min", .help = "its least value",
-     .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(max), SHOAL_FIELD_JSON, SHOAL_UNIT_NONE, 0, 0, "max", .help = "its largest; null: none",
-     .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(choices), SHOAL_FIELD_TEXTS, SHOAL_UNIT_NONE, 0, 0, "choices", .help = "its values",
-     .flags = SHOAL_FIELD_OPTIONAL},
+    COLUMN(shown, "  KEY=VALUE", NONE, 0, 1, NULL),
+    COLUMN(shown_fallback, "DEFAULT", NONE, 0, 1, NULL),
+    DATA(key, NONE, 0, "its name"),
+    DATA(type, NONE, 0, "type of its value"),
+    DATA_NAMED(fallback, "default", NONE, 0, "its default"),
+    FIELD(help, "MEANING", NONE, 0, 1, "what it means", WRAPPED),
+    DATA(common, NONE, 0, "others have it, too"),
+    DATA_AS(JSON, min, "min", NONE, 0, "its least value", OPTIONAL),
+    DATA_AS(JSON, max, "max", NONE, 0, "its largest; null: none", OPTIONAL),
+    DATA(choices, NONE, 0, "its values", OPTIONAL),
 };
-#undef AT
+#undef ROW
 
-const shoal_schema page_option_schema = {"option", NULL, "An option.", option_fields,
-                                         BASE_COUNT(option_fields)};
+const shoal_schema page_option_schema = SCHEMA_OF("option", NULL, "An option.", option_fields);
 
 static bool is_open(const shoal_opt *row)
 {

@@ -16,6 +16,29 @@
 #include <string.h>
 #include <strings.h>
 
+/* A whole file; `what` it is, for messages. */
+static shoal_status read_json(shoal_env *env, const char *what, const char *path, size_t size_max,
+                              json_t **out, shoal_err *err)
+{
+    struct base_buf text;
+    json_error_t problem;
+
+    base_buf_init(&text, env_alloc(env), size_max);
+    shoal_status st = env_read_whole(env, path, &text, err);
+    if (st == SHOAL_OK && text.size == 0)
+        st = base_err(err, SHOAL_E_FORMAT, "cannot read %s '%s': empty file", what, path);
+    if (st == SHOAL_OK) {
+        *out = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &problem);
+        if (*out == NULL) {
+            st = base_err(err, SHOAL_E_FORMAT, "cannot read %s '%s', line %d, column %d: %.150s",
+                          what, path, problem.line, problem.column, problem.text);
+            base_err_where(err, "%s, line %d, column %d", path, problem.line, problem.column);
+        }
+    }
+    base_buf_fini(&text);
+    return st;
+}
+
 /* ---- throughput tables ----
  *
  * Two passes over the parsed JSON: the first finds all rows, the
@@ -226,31 +249,18 @@ static shoal_status fill_sheets(struct loading *ld, json_t *root, shoal_err *err
     return any ? SHOAL_OK : no_kind(ld, root, err);
 }
 
-static shoal_status parse(struct loading *ld, const struct base_buf *text, shoal_err *err)
+static shoal_status parse(struct loading *ld, json_t *root, shoal_err *err)
 {
-    json_error_t problem;
-    json_t *root = json_loadb(text->data, text->size, JSON_REJECT_DUPLICATES, &problem);
-    shoal_status st;
+    shoal_status st = json_is_object(root) ? find_rows(ld, root, err)
+                                           : bad(ld, err, "", "an object of GPU types");
 
-    if (root == NULL) {
-        base_err(err, SHOAL_E_FORMAT,
-                 "cannot read throughput table '%s', line %d, column %d: %.150s", ld->path,
-                 problem.line, problem.column, problem.text);
-        base_err_where(err, "%s, line %d, column %d", ld->path, problem.line, problem.column);
-        return SHOAL_E_FORMAT;
-    }
-    st = json_is_object(root) ? find_rows(ld, root, err)
-                              : bad(ld, err, "", "an object of GPU types");
     if (st == SHOAL_OK) {
         st = sched_table_init(&ld->tp->table, ld->tp->alloc, ld->cluster, ld->gpus,
                               (uint32_t)ld->tp->rows.count);
         if (st != SHOAL_OK)
             base_err_nomem(err, "reading a throughput table");
     }
-    if (st == SHOAL_OK)
-        st = fill_sheets(ld, root, err);
-    json_decref(root);
-    return st;
+    return st == SHOAL_OK ? fill_sheets(ld, root, err) : st;
 }
 
 void sim_throughput_free(struct sim_throughput *tp)
@@ -271,10 +281,9 @@ shoal_status sim_throughput_load(shoal_env *env, const char *path,
     const struct base_alloc *alloc = env_alloc(env);
     struct loading *ld = base_calloc(alloc, 1, sizeof *ld);
     struct sim_throughput *tp = base_calloc(alloc, 1, sizeof *tp);
-    struct base_buf text;
+    json_t *root = NULL;
     shoal_status st;
 
-    base_buf_init(&text, alloc, SIM_THROUGHPUT_SIZE_MAX);
     if (ld == NULL || tp == NULL) {
         st = base_err_nomem(err, "reading a throughput table");
         base_free(alloc, tp);
@@ -288,18 +297,16 @@ shoal_status sim_throughput_load(shoal_env *env, const char *path,
     ld->tp = tp;
     ld->cluster = cluster;
     ld->path = path;
-    st = env_read_whole(env, path, &text, err);
-    if (st == SHOAL_OK && text.size == 0)
-        st = base_err(err, SHOAL_E_FORMAT, "cannot read throughput table '%s': empty file", path);
+    st = read_json(env, "throughput table", path, SIM_THROUGHPUT_SIZE_MAX, &root, err);
     if (st == SHOAL_OK)
-        st = parse(ld, &text, err);
+        st = parse(ld, root, err);
     if (st == SHOAL_OK) {
         *out = tp;
         tp = NULL;
     }
 done:
     sim_throughput_free(tp);
-    base_buf_fini(&text);
+    json_decref(root);
     base_free(alloc, ld);
     return st;
 }
@@ -527,22 +534,6 @@ static shoal_status read_root(struct fitting *ld, const json_t *root, shoal_err 
     return st;
 }
 
-static shoal_status parse_models(struct fitting *ld, const struct base_buf *text, shoal_err *err)
-{
-    json_error_t problem;
-    json_t *root = json_loadb(text->data, text->size, JSON_REJECT_DUPLICATES, &problem);
-
-    if (root == NULL) {
-        base_err(err, SHOAL_E_FORMAT, "cannot read fitted model '%s', line %d, column %d: %.150s",
-                 ld->path, problem.line, problem.column, problem.text);
-        base_err_where(err, "%s, line %d, column %d", ld->path, problem.line, problem.column);
-        return SHOAL_E_FORMAT;
-    }
-    shoal_status st = read_root(ld, root, err);
-    json_decref(root);
-    return st;
-}
-
 bool sim_fitted_is(shoal_env *env, const char *path)
 {
     struct env_file *file = NULL;
@@ -576,24 +567,21 @@ shoal_status sim_fitted_load(shoal_env *env, const char *path, struct sim_fitted
     const struct base_alloc *alloc = env_alloc(env);
     struct sim_fitted *fitted = base_calloc(alloc, 1, sizeof *fitted);
     struct fitting ld = {.fitted = fitted, .path = path, .name = ""};
-    struct base_buf text;
+    json_t *root = NULL;
 
     if (fitted == NULL)
         return no_memory(err);
     fitted->alloc = alloc;
     base_arena_init(&fitted->arena, alloc, 16384);
     base_map_init(&fitted->names, alloc);
-    base_buf_init(&text, alloc, SIM_FITTED_SIZE_MAX);
-    shoal_status st = env_read_whole(env, path, &text, err);
-    if (st == SHOAL_OK && text.size == 0)
-        st = base_err(err, SHOAL_E_FORMAT, "cannot read fitted model '%s': empty file", path);
+    shoal_status st = read_json(env, "fitted model", path, SIM_FITTED_SIZE_MAX, &root, err);
     if (st == SHOAL_OK)
-        st = parse_models(&ld, &text, err);
+        st = read_root(&ld, root, err);
     if (st == SHOAL_OK) {
         *out = fitted;
         fitted = NULL;
     }
-    base_buf_fini(&text);
+    json_decref(root);
     sim_fitted_free(fitted);
     return st;
 }

@@ -9,7 +9,7 @@
 
 enum { FILE_MAX = 64 << 20, GROUPS_MAX = 256 };
 
-/* --- the node list of Alibaba's trace ---------------------------------------------------------- */
+/* ---- the node list of Alibaba's trace ---- */
 
 /* Nodes alike, counted. */
 struct nodes {
@@ -79,7 +79,7 @@ shoal_status sim_cluster_from_openb(shoal_env *env, const char *path, struct bas
     return st == SHOAL_OK ? base_buf_status(out) : st;
 }
 
-/* --- specs ------------------------------------------------------------------------------------- */
+/* ---- specs ---- */
 
 /* With a colon it is one whatever files there are; without, when there is no such file. */
 bool sim_cluster_is_spec(shoal_env *env, const char *text)

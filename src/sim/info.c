@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "env/system.h"
 #include "env/table.h"
+#include "page/field.h"
 #include "page/make.h"
 #include "shoal/trace.h"
 #include "sim/bind.h"
@@ -148,17 +149,14 @@ const shoal_opt *shoal_trace_convert_opt_rows(size_t *out_count)
 
 void shoal_trace_opts_init(shoal_trace_opts *opts)
 {
-    *opts = (shoal_trace_opts){.struct_size = sizeof *opts};
-    base_opt_defaults(rows, BASE_COUNT(rows), opts);
+    base_opt_take(rows, BASE_COUNT(rows), NULL, opts, sizeof *opts);
 }
 
 static shoal_trace_opts take(const shoal_trace_opts *given)
 {
     shoal_trace_opts opts;
 
-    shoal_trace_opts_init(&opts);
-    if (given != NULL && given->struct_size >= sizeof given->struct_size)
-        memcpy(&opts, given, given->struct_size < sizeof opts ? given->struct_size : sizeof opts);
+    base_opt_take(rows, BASE_COUNT(rows), given, &opts, sizeof opts);
     return opts;
 }
 
@@ -177,57 +175,44 @@ struct quantile { /* for people: a line each */
 
 struct record {
     const char *format, *input_hash;
-    uint64_t jobs, skipped, timed;
-    double first_s, span_s, gpu_h, load, impossible;
+    struct sim_info info; /* but for what is below */
+    uint64_t skipped;
+    double gpu_h, impossible;
     shoal_numbers duration_s, gpus, sizes, groups, models;
     shoal_records quantiles;
 };
 
-#define AT(member) offsetof(struct quantile, member)
+#define ROW struct quantile
 static const shoal_field quantile_fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "share", "", .flags = 0},
-    {AT(duration_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "duration_s", "duration",
-     .flags = SHOAL_FIELD_SPARSE},
-    {AT(gpus), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, "gpus", "GPUs", .flags = 0},
+    FIELD_NAMED(name, "share", "", NONE, 0, 1, NULL),
+    FIELD(duration_s, "duration", SECONDS, 0, 1, NULL, SPARSE),
+    FIELD(gpus, "GPUs", COUNT, 0, 1, NULL),
 };
-#undef AT
-static const shoal_schema quantile_schema = {"quantile", NULL,
-                                             "What a share of the jobs has at most.",
-                                             quantile_fields, BASE_COUNT(quantile_fields)};
+#undef ROW
+SCHEMA(quantile, "quantile", NULL, "What a share of the jobs has at most.");
 
-#define AT(member) offsetof(struct record, member)
+#define ROW struct record
 static const shoal_field fields[] = {
-    {AT(format), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "format",
-     .help = "what it was recognised as"},
-    {AT(jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "jobs", .help = "jobs"},
-    {AT(skipped), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "skipped",
-     .help = "lines left out by a rule of the format, such as jobs without GPUs"},
-    {AT(first_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "first_submit_s",
-     .help = "first submission"},
-    {AT(span_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "span_s",
-     .help = "time from the first submission to the last"},
-    {AT(timed), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "timed",
-     .help = "jobs whose duration is known"},
-    {AT(gpu_h), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "gpu_hours", .help = "work of those jobs"},
-    {AT(duration_s), SHOAL_FIELD_MAP, SHOAL_UNIT_SECONDS, 0, 0, "duration_s",
-     .help = "duration that this share of jobs has at most"},
-    {AT(gpus), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "gpus",
-     .help = "GPUs that this share of jobs has at most"},
-    {AT(sizes), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "sizes", .help = "jobs by their GPUs"},
-    {AT(groups), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "groups", .help = "jobs by group"},
-    {AT(models), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "models", .help = "jobs by model"},
-    {AT(load), SHOAL_FIELD_F64, SHOAL_UNIT_NONE, 0, 0, "load",
-     .help = "work over what the cluster has in that time", .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(impossible), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 0, "impossible",
-     .help = "jobs that can never run on the cluster", .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(input_hash), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "input_hash",
-     .help = "of the bytes that were read"},
-    {AT(quantiles), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, .of = &quantile_schema,
-     .flags = 0},
+    DATA(format, NONE, 0, "what it was recognised as"),
+    DATA_NAMED(info.jobs, "jobs", COUNT, 0, "jobs"),
+    DATA(skipped, COUNT, 0, "lines left out by a rule of the format, such as jobs without GPUs"),
+    DATA_NAMED(info.first_s, "first_submit_s", SECONDS, 0, "first submission"),
+    DATA_NAMED(info.span_s, "span_s", SECONDS, 0, "time from the first submission to the last"),
+    DATA_NAMED(info.timed, "timed", COUNT, 0, "jobs whose duration is known"),
+    DATA_NAMED(gpu_h, "gpu_hours", NONE, 0, "work of those jobs"),
+    DATA_AS(MAP, duration_s, "duration_s", SECONDS, 0,
+            "duration that this share of jobs has at most"),
+    DATA_AS(MAP, gpus, "gpus", COUNT, 0, "GPUs that this share of jobs has at most"),
+    DATA_AS(MAP, sizes, "sizes", COUNT, 0, "jobs by their GPUs"),
+    DATA_AS(MAP, groups, "groups", COUNT, 0, "jobs by group"),
+    DATA_AS(MAP, models, "models", COUNT, 0, "jobs by model"),
+    DATA_NAMED(info.load, "load", NONE, 0, "work over what the cluster has in that time", OPTIONAL),
+    DATA(impossible, COUNT, 0, "jobs that can never run on the cluster", OPTIONAL),
+    DATA(input_hash, NONE, 0, "of the bytes that were read"),
+    LIST(quantiles, NULL, NULL, 1, quantile_schema, NULL),
 };
-#undef AT
-static const shoal_schema schema = {"trace", NULL, "A trace in numbers.", fields,
-                                    BASE_COUNT(fields)};
+#undef ROW
+static const shoal_schema schema = SCHEMA_OF("trace", NULL, "A trace in numbers.", fields);
 
 static shoal_numbers numbers_of(struct page_made *made, const double *values, size_t count,
                                 const char *const *names)
@@ -267,8 +252,7 @@ static shoal_records quantiles_of(struct page_made *made, const struct sim_info 
 
     for (size_t q = 0; q < SIM_INFO_QUANTILES && list != NULL; q++)
         list[q] = (struct quantile){quantile_names[q], info->duration_s[q], info->gpus[q]};
-    return (shoal_records){
-        .first = list, .stride = sizeof *list, .count = list != NULL ? SIM_INFO_QUANTILES : 0};
+    return page_records(list, list != NULL ? SIM_INFO_QUANTILES : 0);
 }
 
 static shoal_status fill(struct page_made *made, const struct sim_trace *trace,
@@ -281,13 +265,9 @@ static shoal_status fill(struct page_made *made, const struct sim_trace *trace,
     *r = (struct record){
         .format = page_made_text(made, "%s", trace->format),
         .input_hash = page_made_text(made, "%016llx", (unsigned long long)trace->input_hash),
-        .jobs = info->jobs,
+        .info = *info,
         .skipped = trace->skipped,
-        .timed = info->timed,
-        .first_s = info->first_s,
-        .span_s = info->span_s,
         .gpu_h = info->timed > 0 ? info->gpu_h : (double)NAN,
-        .load = info->load,
         .impossible = bound ? (double)info->impossible : (double)NAN,
         .duration_s = numbers_of(made, info->duration_s, SIM_INFO_QUANTILES, quantile_names),
         .gpus = numbers_of(made, info->gpus, SIM_INFO_QUANTILES, quantile_names),
@@ -298,25 +278,25 @@ static shoal_status fill(struct page_made *made, const struct sim_trace *trace,
     return st == SHOAL_OK ? count_names(made, trace, true, &r->models) : st;
 }
 
+static const char *number_text(struct page_made *made, uint64_t count)
+{
+    return page_made_value(made, SHOAL_UNIT_COUNT, (double)count);
+}
+
 static const char *count_text(struct page_made *made, uint64_t count, const char *what)
 {
-    char number[32];
-
-    return page_made_text(made, "%s %s%s", base_format_count(count, number, sizeof number), what,
-                          count == 1 ? "" : "s");
+    return page_made_text(made, "%s %s%s", number_text(made, count), what, page_plural(count));
 }
 
 /* "6214e9 41,226, 11cb48 16,091, ... and 7 more" */
 static void head_names(struct page_made *made, const char *what, const shoal_numbers *counts)
 {
-    char number[32];
-
     if (counts->count == 0)
         return;
     page_made_head(made, "%-10s", what);
     for (size_t i = 0; i < counts->count && i < TOP_NAMES; i++)
         page_made_head(made, "%s%s %s", i > 0 ? ", " : "", counts->names[i],
-                       base_format_count((uint64_t)counts->values[i], number, sizeof number));
+                       number_text(made, (uint64_t)counts->values[i]));
     if (counts->count > TOP_NAMES)
         page_made_head(made, " and %zu more", counts->count - TOP_NAMES);
     page_made_head(made, "\n");
@@ -325,30 +305,26 @@ static void head_names(struct page_made *made, const char *what, const shoal_num
 static void head(struct page_made *made, const struct record *r, const struct sim_info *info,
                  const char *cluster)
 {
-    char a[32], b[32], c[32], d[32];
-
-    page_made_head(made, "%s in %s, format %s", count_text(made, r->jobs, "job"),
-                   base_format_duration(r->span_s, a, sizeof a), r->format);
+    page_made_head(made, "%s in %s, format %s", count_text(made, info->jobs, "job"),
+                   page_made_value(made, SHOAL_UNIT_SECONDS, info->span_s), r->format);
     if (r->skipped > 0)
         page_made_head(made, " (%s left out)", count_text(made, r->skipped, "line"));
-    if (r->timed > 0)
+    if (info->timed > 0)
         page_made_head(made, "\n%-10s%s GPU-hours%s\n", "work",
-                       base_format_count((uint64_t)llround(r->gpu_h), a, sizeof a),
-                       r->timed < r->jobs ? " in the jobs whose duration is known" : "");
+                       number_text(made, (uint64_t)llround(r->gpu_h)),
+                       info->timed < info->jobs ? " in the jobs whose duration is known" : "");
     else
         page_made_head(made, "\n%-10s%s\n", "work",
                        "in steps or training runs: --cluster and --profiles tell how long they "
                        "take");
-    if (isfinite(r->load))
-        page_made_head(made, "%-10s%.3g of %s on average\n", "load", r->load, cluster);
+    if (isfinite(info->load))
+        page_made_head(made, "%-10s%.3g of %s on average\n", "load", info->load, cluster);
     if (info->impossible > 0)
         page_made_head(made, "%-10s%s can never run on %s\n", "misfits",
                        count_text(made, info->impossible, "job"), cluster);
     page_made_head(made, "%-10s1 GPU %s, 2-4 %s, 5-8 %s, more %s\n", "sizes",
-                   base_format_count(info->sizes[0], a, sizeof a),
-                   base_format_count(info->sizes[1], b, sizeof b),
-                   base_format_count(info->sizes[2], c, sizeof c),
-                   base_format_count(info->sizes[3], d, sizeof d));
+                   number_text(made, info->sizes[0]), number_text(made, info->sizes[1]),
+                   number_text(made, info->sizes[2]), number_text(made, info->sizes[3]));
     if (r->groups.count != 1 || strcmp(r->groups.names[0], "default") != 0)
         head_names(made, "groups", &r->groups);
     head_names(made, "models", &r->models);
@@ -357,7 +333,7 @@ static void head(struct page_made *made, const struct record *r, const struct si
 static void warn_ignored(struct page_made *made, const struct sim_trace *trace)
 {
     if (trace->ignored[0] != '\0')
-        page_made_note(made, SHOAL_NOTE_WARNING, ENV_TABLE_IGNORED, trace->ignored);
+        page_warn(made, ENV_TABLE_IGNORED, trace->ignored);
 }
 
 static shoal_status describe(const struct sim_trace *trace, const struct sched_cluster *cluster,
@@ -378,8 +354,7 @@ static shoal_status describe(const struct sim_trace *trace, const struct sched_c
     }
     if (record != NULL) {
         made->result.schema = &schema;
-        made->result.records =
-            (shoal_records){.first = record, .stride = sizeof *record, .count = 1};
+        made->result.records = page_records(record, 1);
         head(made, record, &info, spec);
     }
     warn_ignored(made, trace);
@@ -424,18 +399,15 @@ struct converted {
     uint64_t jobs, skipped;
 };
 
-#define AT(member) offsetof(struct converted, member)
+#define ROW struct converted
 static const shoal_field converted_fields[] = {
-    {AT(format), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "format",
-     .help = "what was read was recognised as"},
-    {AT(jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "jobs", .help = "jobs"},
-    {AT(skipped), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "skipped",
-     .help = "lines left out by a rule of the format, such as jobs without GPUs"},
-    {AT(output), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "output", .help = "where it went"},
+    DATA(format, NONE, 0, "what was read was recognised as"),
+    DATA(jobs, COUNT, 0, "jobs"),
+    DATA(skipped, COUNT, 0, "lines left out by a rule of the format, such as jobs without GPUs"),
+    DATA(output, NONE, 0, "where it went"),
 };
-#undef AT
-static const shoal_schema converted_schema = {"converted", NULL, "A trace in another format.",
-                                              converted_fields, BASE_COUNT(converted_fields)};
+#undef ROW
+SCHEMA(converted, "converted", NULL, "A trace in another format.");
 
 static bool to_file(const shoal_trace_opts *opts)
 {
@@ -467,7 +439,7 @@ static shoal_status tell(shoal_env *env, const shoal_trace_opts *opts,
     record->format = trace != NULL ? page_made_text(made, "%s", trace->format) : "nodes";
     record->output = page_made_text(made, "%s", opts->output);
     made->result.schema = &converted_schema;
-    made->result.records = (shoal_records){.first = record, .stride = sizeof *record, .count = 1};
+    made->result.records = page_records(record, 1);
     if (trace != NULL) {
         warn_ignored(made, trace);
         record->jobs = trace->job_count;
@@ -477,12 +449,10 @@ static shoal_status tell(shoal_env *env, const shoal_trace_opts *opts,
         page_made_note(made, SHOAL_NOTE_HINT, "%s from format %s",
                        count_text(made, record->jobs, "job"), record->format);
     if (record->skipped > 0)
-        page_made_note(
-            made, SHOAL_NOTE_WARNING,
-            "%s left out by a rule of the format, such as jobs without GPUs",
-            record->skipped == 1
-                ? "1 line was"
-                : page_made_text(made, "%s were", count_text(made, record->skipped, "line")));
+        page_warn(made, "%s left out by a rule of the format, such as jobs without GPUs",
+                  record->skipped == 1
+                      ? "1 line was"
+                      : page_made_text(made, "%s were", count_text(made, record->skipped, "line")));
     return page_made_finish(made, out_result, err);
 }
 
@@ -704,6 +674,6 @@ void sim_kinds_note_unknown(const struct sim_trace *trace, const struct sched_cl
     for (char *at = text.data, *end;
          base_buf_status(&text) == SHOAL_OK && text.size > 0 && (end = strchr(at, '\n')) != NULL;
          at = end + 1)
-        page_made_note(made, SHOAL_NOTE_WARNING, "%.*s", (int)(end - at), at);
+        page_warn(made, "%.*s", (int)(end - at), at);
     base_buf_fini(&text);
 }

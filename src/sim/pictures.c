@@ -6,6 +6,7 @@
 #include "sim/compare.h"
 
 #include "base/assert.h"
+#include "page/field.h"
 #include "page/show.h"
 #include <math.h>
 #include <stdlib.h>
@@ -30,63 +31,39 @@ static double mean_between(const struct sim_series *s, const float *values, doub
     return sum / (double)(to - from);
 }
 
-/* Fills it with means of the recorded values, times `scale`; one of so many lines. */
-static void fill_steps(const struct sim_pictures *p, const struct sim_series *s,
-                       const float *values, double scale, size_t lines, shoal_series *out)
+/* The next of so many lines of a picture: means of the recorded values, times `scale`; NULL: there are none. */
+static void add_steps(const struct sim_pictures *p, shoal_picture *picture, size_t lines,
+                      const char *name, size_t colour, const struct sim_series *s,
+                      const float *values, double scale)
 {
     double end_s = fmin(p->span_s, s->step_s * (double)s->count);
     size_t points = POINTS_ALL / lines < POINTS_MAX ? POINTS_ALL / lines : POINTS_MAX;
-    points = s->count < points ? s->count : points;
-    float *x = page_made_alloc(p->made, points + 1, sizeof *x);
-    float *y = page_made_alloc(p->made, points + 1, sizeof *y);
+    points = values == NULL ? 0 : s->count < points ? s->count : points;
+    shoal_series *line =
+        page_series(p->made, picture, name, (uint32_t)(colour % SHOAL_GREY), points + 1);
 
-    if (x == NULL || y == NULL || values == NULL)
+    if (line == NULL)
         return;
     for (size_t i = 0; i < points; i++) {
         double from = end_s * (double)i / (double)points;
         double mean = mean_between(s, values, from, end_s * (double)(i + 1) / (double)points);
         if (!isfinite(mean))
             break;
-        x[out->count] = (float)from;
-        y[out->count++] = (float)(mean * scale);
+        page_point(line, from, mean * scale);
     }
-    if (out->count > 0) {
-        x[out->count] = (float)end_s;
-        y[out->count] = y[out->count - 1];
-        out->count++;
-    }
-    out->x = x;
-    out->y = y;
+    if (line->count > 0)
+        page_point(line, end_s, (double)line->y[line->count - 1]);
 }
 
-/* One with time on its x axis and so many series; NULL when memory is short. Valid until the next. */
-static shoal_picture *add_picture(const struct sim_pictures *p, shoal_picture_type type,
-                                  const char *name, const char *title, size_t series)
+/* Steps over time. */
+static shoal_picture *add_picture(const struct sim_pictures *p, const char *name, const char *title,
+                                  const char *note, size_t series)
 {
-    shoal_series *lines = page_made_alloc(p->made, series, sizeof *lines);
-    shoal_picture *picture = lines == NULL ? NULL : page_made_picture(p->made);
+    shoal_picture *picture = page_picture(p->made, SHOAL_PICTURE_STEPS, name, title, note, series);
 
-    if (picture == NULL)
-        return NULL;
-    picture->type = type;
-    picture->name = name;
-    picture->title = title;
-    picture->series = lines;
-    picture->series_count = series;
-    if (type != SHOAL_PICTURE_BARS)
+    if (picture != NULL)
         picture->x = (shoal_axis){.title = "time", .unit = SHOAL_UNIT_SECONDS};
     return picture;
-}
-
-/* Names a series and gives it out to be filled. */
-static shoal_series *line_of(const shoal_picture *picture, size_t index, const char *name,
-                             uint32_t colour)
-{
-    shoal_series *line = (shoal_series *)(uintptr_t)&picture->series[index];
-
-    line->name = name;
-    line->colour = colour;
-    return line;
 }
 
 /* "Prices under max-min", or "Prices" where there is one policy. */
@@ -101,17 +78,14 @@ shoal_picture *sim_picture_of_cluster(const struct sim_pictures *p, size_t index
                                       size_t series, const char *note)
 {
     const struct sim_metrics *m = &p->c->results[index]->metrics;
-    char busy[32], end[32];
-    shoal_picture *picture =
-        add_picture(p, SHOAL_PICTURE_STEPS, page_made_text(p->made, "%s-%zu", name, index + 1),
-                    name_under(p, "Who holds what", index), series);
 
-    if (picture != NULL)
-        picture->note = page_made_text(
-            p->made, "%s busy, the last job ends after %s; %s",
-            page_unit_text(SHOAL_UNIT_SHARE, m->utilization, busy, sizeof busy),
-            page_unit_text(SHOAL_UNIT_SECONDS, m->makespan_s, end, sizeof end), note);
-    return picture;
+    return add_picture(p, page_made_text(p->made, "%s-%zu", name, index + 1),
+                       name_under(p, "Who holds what", index),
+                       page_made_text(p->made, "%s busy, the last job ends after %s; %s",
+                                      page_made_value(p->made, SHOAL_UNIT_SHARE, m->utilization),
+                                      page_made_value(p->made, SHOAL_UNIT_SECONDS, m->makespan_s),
+                                      note),
+                       series);
 }
 
 void sim_picture_of_use(const struct sim_pictures *p, size_t index)
@@ -127,8 +101,8 @@ void sim_picture_of_use(const struct sim_pictures *p, size_t index)
         return;
     picture->y = (shoal_axis){.title = "GPUs held", .unit = SHOAL_UNIT_SHARE};
     for (uint32_t k = 0; k < cluster->kind_count; k++)
-        fill_steps(p, s, s->busy[k], 1.0 / fmax(1, cluster->kinds[k].gpus), cluster->kind_count,
-                   line_of(picture, k, p->kinds[k], k % SHOAL_GREY));
+        add_steps(p, picture, cluster->kind_count, p->kinds[k], k, s, s->busy[k],
+                  1.0 / fmax(1, cluster->kinds[k].gpus));
 }
 
 static bool is_recorded(const struct sim_series *s)
@@ -142,19 +116,22 @@ static void draw_jobs(const struct sim_pictures *p, bool running)
 
     for (size_t i = 0; i < p->c->count; i++)
         any |= is_recorded(&p->c->results[i]->series);
-    shoal_picture *picture =
-        any ? add_picture(p, SHOAL_PICTURE_STEPS, running ? "running" : "queue",
-                          running ? "Jobs running" : "Jobs waiting", p->c->count)
-            : NULL;
+    shoal_picture *picture = any ? add_picture(p, running ? "running" : "queue",
+                                               running ? "Jobs running" : "Jobs waiting",
+                                               running ? "jobs that hold GPUs, over time"
+                                                       : "length of the queue, over time",
+                                               p->c->count)
+                                 : NULL;
     if (picture == NULL)
         return;
-    picture->note = running ? "jobs that hold GPUs, over time" : "length of the queue, over time";
     picture->y = (shoal_axis){.title = "jobs", .unit = SHOAL_UNIT_COUNT};
     for (size_t i = 0; i < p->c->count; i++) {
         const struct sim_series *s = &p->c->results[i]->series;
-        shoal_series *line = line_of(picture, i, p->policies[i], (uint32_t)(i % SHOAL_GREY));
-        if (is_recorded(s))
-            fill_steps(p, s, running ? s->running : s->waiting, 1, p->c->count, line);
+        add_steps(p, picture, p->c->count, p->policies[i], i, s,
+                  !is_recorded(s) ? NULL
+                  : running       ? s->running
+                                  : s->waiting,
+                  1);
     }
 }
 
@@ -183,49 +160,46 @@ static size_t collect(const struct sim_result *r, bool fairness, float *values)
 }
 
 /* The share of jobs at or below a value. A job of no length must not stretch the axis without end. */
-static void distribution_line(const struct sim_pictures *p, const float *values, size_t count,
-                              bool fairness, shoal_series *line)
+static void add_distribution(const struct sim_pictures *p, shoal_picture *picture, size_t index,
+                             const float *values, size_t count, bool fairness)
 {
     size_t points = count < QUANTILES ? count : QUANTILES;
-    float *x = page_made_alloc(p->made, points + 1, sizeof *x);
-    float *y = page_made_alloc(p->made, points + 1, sizeof *y);
+    shoal_series *line = page_series(p->made, picture, p->policies[index],
+                                     (uint32_t)(index % SHOAL_GREY), points + 1);
 
-    if (x == NULL || y == NULL || count == 0)
+    if (line == NULL || count == 0)
         return;
     float least = values[count - 1] / (fairness ? 1e4F : 1e6F);
     for (size_t i = 0; i <= points; i++) {
         size_t rank = (i * count + points - 1) / points;
-        x[i] = fmaxf(values[rank > 0 ? rank - 1 : 0], fmaxf(least, 1e-6F));
-        y[i] = (float)i / (float)points;
+        page_point(line, (double)fmaxf(values[rank > 0 ? rank - 1 : 0], fmaxf(least, 1e-6F)),
+                   (double)i / (double)points);
     }
-    line->x = x;
-    line->y = y;
-    line->count = points + 1;
 }
 
 static void draw_distribution(const struct sim_pictures *p, bool fairness)
 {
     static const shoal_mark fair = {1, "worse off"};
-    shoal_picture *picture = add_picture(
-        p, SHOAL_PICTURE_STEPS, fairness ? "rho" : "jct",
-        fairness ? "Finish-time fairness" : "Share of jobs done within a time", p->c->count);
+    shoal_picture *picture =
+        add_picture(p, fairness ? "rho" : "jct",
+                    fairness ? "Finish-time fairness" : "Share of jobs done within a time",
+                    fairness ? "rho: completion time over that of an equal share of the cluster"
+                             : "from submission to the end",
+                    p->c->count);
     float *values =
         base_calloc(p->made->arena.alloc, p->c->sim->trace->job_count + 1, sizeof *values);
 
     if (values == NULL)
         p->made->status = SHOAL_E_NOMEM;
     for (size_t i = 0; picture != NULL && values != NULL && i < p->c->count; i++)
-        distribution_line(p, values, collect(p->c->results[i], fairness, values), fairness,
-                          line_of(picture, i, p->policies[i], (uint32_t)(i % SHOAL_GREY)));
+        add_distribution(p, picture, i, values, collect(p->c->results[i], fairness, values),
+                         fairness);
     base_free(p->made->arena.alloc, values);
     if (picture == NULL)
         return;
-    picture->note = fairness ? "rho: completion time over that of an equal share of the cluster"
-                             : "from submission to the end";
-    picture->x =
-        fairness
-            ? (shoal_axis){.title = "rho", .unit = SHOAL_UNIT_NONE, .log = true}
-            : (shoal_axis){.title = "completion time", .unit = SHOAL_UNIT_SECONDS, .log = true};
+    picture->x = (shoal_axis){.title = fairness ? "rho" : "completion time",
+                              .unit = fairness ? SHOAL_UNIT_NONE : SHOAL_UNIT_SECONDS,
+                              .log = true};
     picture->y = (shoal_axis){.title = "share of jobs", .unit = SHOAL_UNIT_SHARE};
     picture->marks = fairness ? &fair : NULL;
     picture->mark_count = fairness ? 1 : 0;
@@ -277,21 +251,18 @@ static void draw_waiting(const struct sim_pictures *p)
         if (sum > 0)
             seen[count++] = &reasons[r];
     }
-    shoal_picture *picture = count == 0 ? NULL
-                                        : add_picture(p, SHOAL_PICTURE_BARS, "why",
-                                                      "Where the waiting came from", count);
+    shoal_picture *picture =
+        count == 0 ? NULL
+                   : page_picture(p->made, SHOAL_PICTURE_BARS, "why", "Where the waiting came from",
+                                  "mean time without GPUs per job, by reason", count);
     if (picture == NULL)
         return;
-    picture->note = "mean time without GPUs per job, by reason";
     picture->y = (shoal_axis){.title = "per job", .unit = SHOAL_UNIT_SECONDS};
     picture->labels = (shoal_texts){.items = p->policies, .count = c->count};
     for (size_t r = 0; r < count; r++) {
-        float *y = page_made_alloc(p->made, c->count, sizeof *y);
-        shoal_series *part = line_of(picture, r, seen[r]->name, seen[r]->colour);
+        float *y = page_values(p->made, picture, seen[r]->name, seen[r]->colour, c->count);
         for (size_t i = 0; y != NULL && i < c->count; i++)
             y[i] = (float)reason_s(c->results[i], seen[r]);
-        part->y = y;
-        part->count = y == NULL ? 0 : c->count;
         picture->note =
             page_made_text(p->made, "%s; %s: %s", picture->note, seen[r]->name, seen[r]->meaning);
     }
@@ -345,26 +316,25 @@ static void draw_prices(const struct sim_pictures *p, size_t index)
     const struct sim_series *s = &p->c->results[index]->series;
     double own = mean_of(p, s, s->price, s->price_s), next = mean_of(p, s, s->next, s->next_s);
     double held_s = s->price_s + s->next_s;
-    char text[32];
 
     if (own == 0 && next == 0) {
         page_made_say(p->made, "Under %s one more GPU would not have bettered anything.\n",
                       p->c->results[index]->policy);
         return;
     }
-    shoal_picture *picture =
-        add_picture(p, SHOAL_PICTURE_STEPS, page_made_text(p->made, "prices-%zu", index + 1),
-                    name_under(p, "Prices", index), p->kind_count);
+    shoal_picture *picture = add_picture(
+        p, page_made_text(p->made, "prices-%zu", index + 1), name_under(p, "Prices", index),
+        page_made_text(p->made,
+                       "what one more GPU of a kind would be worth; 1 is the mean of all, %.3g %s",
+                       own > 0 ? own : next, unit_of(own > 0 ? s->price_unit : s->next_unit)),
+        p->kind_count);
     if (picture == NULL)
         return;
     picture->y = (shoal_axis){.title = "price", .unit = SHOAL_UNIT_NONE};
-    picture->note = page_made_text(
-        p->made, "what one more GPU of a kind would be worth; 1 is the mean of all, %.3g %s",
-        own > 0 ? own : next, unit_of(own > 0 ? s->price_unit : s->next_unit));
     if (own > 0 && next > 0)
         picture->note = page_made_text(
             p->made, "%s; %s of the time GPUs cannot better that, and it is %.3g %s", picture->note,
-            page_unit_text(SHOAL_UNIT_SHARE, s->next_s / held_s, text, sizeof text), next,
+            page_made_value(p->made, SHOAL_UNIT_SHARE, s->next_s / held_s), next,
             unit_of(s->next_unit));
     for (uint32_t k = 0; k < p->kind_count; k++) {
         float *price = page_made_alloc(p->made, s->count, sizeof *price);
@@ -375,13 +345,9 @@ static void draw_prices(const struct sim_pictures *p, size_t index)
             price[i] = (float)now;
             sum += isfinite(now) ? now : 0;
         }
-        shoal_series *line =
-            line_of(picture, k,
-                    page_made_text(p->made, "%s, %s on average", p->kinds[k],
-                                   page_unit_text(SHOAL_UNIT_NONE, sum * s->step_s / held_s, text,
-                                                  sizeof text)),
-                    k % SHOAL_GREY);
-        fill_steps(p, s, price, 1, p->kind_count, line);
+        const char *mean = page_made_value(p->made, SHOAL_UNIT_NONE, sum * s->step_s / held_s);
+        add_steps(p, picture, p->kind_count,
+                  page_made_text(p->made, "%s, %s on average", p->kinds[k], mean), k, s, price, 1);
     }
 }
 
@@ -392,23 +358,18 @@ struct promise {
     double wanted_s, received_s, missing_s;
 };
 
-#define AT(member) offsetof(struct promise, member)
+#define ROW struct promise
 static const shoal_field promise_fields[] = {
-    {AT(who), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "who", "JOB",
-     .help = "the job; all of them: GPU time of all jobs that finished"},
-    {AT(kind), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "kind", "KIND",
-     .help = "the kind of GPU; of a job the one on which most is missing"},
-    {AT(wanted_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "wanted_s", "PROMISED",
-     .help = "time on that kind that the policy meant"},
-    {AT(received_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, "received_s", "RECEIVED",
-     .help = "time on that kind that was held"},
-    {AT(missing_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 1, "missing_s", "MISSING",
-     .help = "promised time that was not received, on all kinds"},
+    FIELD(who, "JOB", NONE, 0, 1, "the job; all of them: GPU time of all jobs that finished"),
+    FIELD(kind, "KIND", NONE, 0, 1, "the kind of GPU; of a job the one on which most is missing"),
+    FIELD(wanted_s, "PROMISED", SECONDS, 0, 1, "time on that kind that the policy meant"),
+    FIELD(received_s, "RECEIVED", SECONDS, 0, 1, "time on that kind that was held"),
+    FIELD(missing_s, "MISSING", SECONDS, -1, 1,
+          "promised time that was not received, on all kinds"),
 };
-#undef AT
-const shoal_schema sim_promise_schema = {"promises", "Promised and received",
-                                         "What one job was promised", promise_fields,
-                                         BASE_COUNT(promise_fields)};
+#undef ROW
+const shoal_schema sim_promise_schema =
+    SCHEMA_OF("promises", "Promised and received", "What one job was promised", promise_fields);
 
 static double seconds_of(const float *table, size_t at)
 {
@@ -471,7 +432,7 @@ static shoal_records make_list(const struct sim_pictures *p, const struct sim_re
     }
     for (size_t i = kind_count; i < kind_count + count; i++)
         all[i].who = page_made_text(p->made, "%s", all[i].who);
-    return (shoal_records){.first = all, .stride = sizeof *all, .count = kind_count + count};
+    return page_records(all, kind_count + count);
 }
 
 /* "Jobs received 97 % of the GPU time they were promised, 94 % on the kind that was promised; the
@@ -480,7 +441,7 @@ static void say_shares(const struct sim_pictures *p, size_t index, const struct 
                        size_t count, double kept_all_s)
 {
     double wanted_s = 0, missing_s = 0, error = p->c->results[index]->metrics.share_error;
-    char text[32], same[32];
+    struct page_made *made = p->made;
 
     for (uint32_t k = 0; k < p->kind_count; k++) {
         wanted_s += all[k].wanted_s;
@@ -491,23 +452,22 @@ static void say_shares(const struct sim_pictures *p, size_t index, const struct 
                       p->c->results[index]->policy);
         return;
     }
-    page_unit_text(SHOAL_UNIT_SHARE, kept_all_s / wanted_s, text, sizeof text);
-    page_unit_text(SHOAL_UNIT_SHARE, 1 - missing_s / wanted_s, same, sizeof same);
-    page_made_say(p->made, "Under %s jobs received %s of the GPU time they were promised",
+    const char *text = page_made_value(made, SHOAL_UNIT_SHARE, kept_all_s / wanted_s);
+    const char *same = page_made_value(made, SHOAL_UNIT_SHARE, 1 - missing_s / wanted_s);
+    page_made_say(made, "Under %s jobs received %s of the GPU time they were promised",
                   p->c->results[index]->policy, kept_all_s >= wanted_s * 0.9995 ? "all" : text);
     if (strcmp(text, same) != 0)
-        page_made_say(p->made, ", %s on the kind that was promised", same);
+        page_made_say(made, ", %s on the kind that was promised", same);
     if (count > p->kind_count && all[p->kind_count].missing_s >= 1) {
         const struct promise *worst = &all[p->kind_count];
-        page_made_say(p->made, "; the largest gap is %s on %s: %s of ", worst->who, worst->kind,
-                      page_unit_text(SHOAL_UNIT_SECONDS, worst->received_s, text, sizeof text));
-        page_made_say(p->made, "%s",
-                      page_unit_text(SHOAL_UNIT_SECONDS, worst->wanted_s, text, sizeof text));
+        page_made_say(made, "; the largest gap is %s on %s: %s of %s", worst->who, worst->kind,
+                      page_made_value(made, SHOAL_UNIT_SECONDS, worst->received_s),
+                      page_made_value(made, SHOAL_UNIT_SECONDS, worst->wanted_s));
     }
     if (isfinite(error))
-        page_made_say(p->made, "; the share error is %s",
-                      page_unit_text(SHOAL_UNIT_SHARE, error, text, sizeof text));
-    page_made_say(p->made, ".\n");
+        page_made_say(made, "; the share error is %s",
+                      page_made_value(made, SHOAL_UNIT_SHARE, error));
+    page_made_say(made, ".\n");
 }
 
 /* Two bars, cut into kinds: GPU time promised and received. */
@@ -520,14 +480,12 @@ static void add_bars(const struct sim_pictures *p, shoal_picture *bars, const st
     labels[at + 1] = name_under(p, "received", index);
     bars->labels = (shoal_texts){.items = labels, .count = at + 2};
     for (uint32_t k = 0; k < p->kind_count; k++) {
-        shoal_series *part = line_of(bars, k, p->kinds[k], k % SHOAL_GREY);
-        float *y = part->y != NULL ? (float *)(uintptr_t)part->y
-                                   : page_made_alloc(p->made, 2 * (size_t)POLICIES_MAX, sizeof *y);
-        if (y == NULL)
+        shoal_series *part = (shoal_series *)(uintptr_t)&bars->series[k];
+        if (part->y == NULL && page_values(p->made, bars, p->kinds[k], k % SHOAL_GREY,
+                                           2 * (size_t)POLICIES_MAX) == NULL)
             return;
-        y[at] = (float)all[k].wanted_s;
-        y[at + 1] = (float)all[k].received_s;
-        part->y = y;
+        ((float *)(uintptr_t)part->y)[at] = (float)all[k].wanted_s;
+        ((float *)(uintptr_t)part->y)[at + 1] = (float)all[k].received_s;
         part->count = at + 2;
     }
 }
@@ -558,12 +516,12 @@ static void draw_shares(const struct sim_pictures *p, const bool *shown)
             return;
         say_shares(p, i, all, p->promises[i].count, kept_all_s);
         if (bars == NULL)
-            bars = add_picture(p, SHOAL_PICTURE_BARS, "shares", "Shares promised and received",
-                               p->kind_count);
+            bars =
+                page_picture(p->made, SHOAL_PICTURE_BARS, "shares", "Shares promised and received",
+                             "GPU time of all jobs, by kind", p->kind_count);
         if (bars == NULL)
             return;
         add_bars(p, bars, all, labels, i);
-        bars->note = "GPU time of all jobs, by kind";
         bars->y = (shoal_axis){.title = "GPU-hours", .unit = SHOAL_UNIT_HOURS};
     }
 }
@@ -585,10 +543,10 @@ static void draw_promises(const struct sim_pictures *p)
     }
     draw_shares(p, shown);
     if (left > 0)
-        page_made_note(p->made, SHOAL_NOTE_INFO,
-                       "prices and shares of %zu more %s are left out; a report on fewer policies "
-                       "has them",
-                       left, left == 1 ? "policy" : "policies");
+        page_info(
+            p->made,
+            "prices and shares of %zu more %s are left out; a report on fewer policies has them",
+            left, left == 1 ? "policy" : "policies");
 }
 
 /* ---- all ---- */

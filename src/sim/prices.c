@@ -6,7 +6,7 @@
 #include "sim/prices.h"
 
 #include "base/err.h"
-#include "market/speeds.h"
+#include "market/jobs.h"
 #include <math.h>
 #include <stdlib.h>
 #include <strings.h>

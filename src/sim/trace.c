@@ -33,8 +33,7 @@ static const struct sim_reader *const readers[SIM_FORMAT_COUNT] = {
 #undef SIM_READER_POINTER
 };
 
-/* --- names -------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 shoal_status sim_names_add(struct sim_names *names, const char *name, size_t length,
                            uint32_t *out_index)
@@ -56,8 +55,7 @@ const char *sim_names_get(const struct sim_names *names, uint32_t index)
     return names->map.entries[index].key;
 }
 
-/* --- building ----------------------------------------------------------------------------------
- */
+/* ---- building ---- */
 
 shoal_status sim_trace_new(const struct base_alloc *alloc, struct sim_trace **out_trace)
 {
@@ -171,8 +169,7 @@ void sim_trace_finish(struct sim_trace *trace)
     base_map_init(&trace->names, trace->alloc);
 }
 
-/* --- what readers are made of ------------------------------------------------------------------
- */
+/* ---- what readers are made of ---- */
 
 struct sim_job sim_read_job(void)
 {
@@ -318,8 +315,7 @@ void sim_read_add(struct sim_read *rd, struct env_cell cell, const char *word, s
     }
 }
 
-/* --- loading -----------------------------------------------------------------------------------
- */
+/* ---- loading ---- */
 
 /* The file's name without folder and ending. */
 static const char *stem_of(const char *path, size_t *out_length)

@@ -6,8 +6,6 @@
  * tests/unit/sim/test_verdict.c. */
 #include "sim/compare.h"
 
-#include "base/text.h"
-#include "page/show.h"
 #include <math.h>
 #include <string.h>
 
@@ -62,34 +60,26 @@ static const char *policy(const struct verdict *v, size_t index)
     return v->c->results[index]->policy;
 }
 
-/* Text of the result's, so that a sentence may have several. */
-static const char *value_text(const struct verdict *v, shoal_unit unit, double value)
-{
-    char text[48];
-
-    return page_made_text(v->made, "%s", page_unit_text(unit, value, text, sizeof text));
-}
-
 static const char *duration(const struct verdict *v, double seconds)
 {
-    return value_text(v, SHOAL_UNIT_SECONDS, seconds);
+    return page_made_value(v->made, SHOAL_UNIT_SECONDS, seconds);
 }
 
 static const char *percent(const struct verdict *v, double share)
 {
-    return value_text(v, SHOAL_UNIT_SHARE, share);
+    return page_made_value(v->made, SHOAL_UNIT_SHARE, share);
 }
 
 static const char *count_of(const struct verdict *v, double count)
 {
-    return value_text(v, SHOAL_UNIT_COUNT, count);
+    return page_made_value(v->made, SHOAL_UNIT_COUNT, count);
 }
 
 /* Whether all that have the figure show the same text for it. */
 static bool reads_alike(const struct verdict *v, const struct rank *rank, shoal_unit unit)
 {
-    return strcmp(value_text(v, unit, rank->best_value), value_text(v, unit, rank->worst_value)) ==
-           0;
+    return strcmp(page_made_value(v->made, unit, rank->best_value),
+                  page_made_value(v->made, unit, rank->worst_value)) == 0;
 }
 
 /* ---- sentences ---- */
@@ -285,10 +275,10 @@ static void say_restarts(const struct verdict *v)
         return;
     const struct sim_metrics *m = &v->c->results[restarts.worst]->metrics;
     page_made_say(v->made, "Under %s jobs are restarted %s time%s", policy(v, restarts.worst),
-                  count_of(v, restarts.worst_value), m->restarts == 1 ? "" : "s");
+                  count_of(v, restarts.worst_value), page_plural(m->restarts));
     if (isfinite(m->lost_gpu_s) && m->lost_gpu_s > 0)
         page_made_say(v->made, " and %s GPU-hours are lost to restarts%s",
-                      value_text(v, SHOAL_UNIT_HOURS, m->lost_gpu_s),
+                      page_made_value(v->made, SHOAL_UNIT_HOURS, m->lost_gpu_s),
                       m->node_failures + m->job_failures > 0 ? " and failures" : "");
     if (restarts.worst_value > restarts.best_value)
         page_made_say(v->made, ", under %s %s", policy(v, restarts.best),
@@ -326,9 +316,10 @@ static void say_cost(const struct verdict *v)
     struct rank cost = rank_by(v, "cost_usd", false);
 
     if (differs(&cost))
-        page_made_say(v->made, "It costs least under %s, %s, and most under %s, %s.\n",
-                      policy(v, cost.best), value_text(v, SHOAL_UNIT_USD, cost.best_value),
-                      policy(v, cost.worst), value_text(v, SHOAL_UNIT_USD, cost.worst_value));
+        page_made_say(
+            v->made, "It costs least under %s, %s, and most under %s, %s.\n", policy(v, cost.best),
+            page_made_value(v->made, SHOAL_UNIT_USD, cost.best_value), policy(v, cost.worst),
+            page_made_value(v->made, SHOAL_UNIT_USD, cost.worst_value));
 }
 
 static void say_failures(const struct verdict *v)
@@ -337,7 +328,7 @@ static void say_failures(const struct verdict *v)
 
     if (m->node_failures > 0)
         page_made_say(v->made, "Nodes fail %s time%s in the run.\n",
-                      count_of(v, (double)m->node_failures), m->node_failures == 1 ? "" : "s");
+                      count_of(v, (double)m->node_failures), page_plural(m->node_failures));
 }
 
 void sim_verdict_say(struct page_made *made, const struct sim_compare *c, size_t out_shown[2])

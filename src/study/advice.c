@@ -22,119 +22,127 @@ double study_waited_s(const struct study *study, enum study_run_id run, uint32_t
     return study->runs[run].possible ? study->runs[run].tally.delays[STUDY_ALL][why].total_s : NAN;
 }
 
-static double ratio_of(double base, double now)
+/* GPU time held, beside the reasons to wait. */
+enum { HELD = STUDY_WAITS + 1 };
+
+static double amount_of(const struct study_run *run, uint32_t what)
 {
-    return now > 0 ? base / now : base > 0 ? INFINITY : 1;
+    return what == HELD ? run->tally.held_gpu_s : run->tally.delays[STUDY_ALL][what].total_s;
 }
 
-double study_fragmentation_ratio(const struct study *study, enum study_run_id run)
+static double luck_of(const struct study *study, uint32_t what)
 {
-    double base = study_waited_s(study, STUDY_BASE, SIM_WAIT_LOCALITY);
-    double now = study_waited_s(study, run, SIM_WAIT_LOCALITY);
+    double least = amount_of(&study->runs[STUDY_BASE], what), most = least;
 
-    return isnan(now) ? NAN : ratio_of(base, now);
+    for (size_t i = 0; i < STUDY_ECHOES; i++) {
+        least = fmin(least, amount_of(&study->echoes[i], what));
+        most = fmax(most, amount_of(&study->echoes[i], what));
+    }
+    return most - least;
 }
 
 double study_luck_s(const struct study *study, uint32_t why)
 {
-    double least = study_waited_s(study, STUDY_BASE, why), most = least;
-
-    for (size_t i = 0; i < STUDY_ECHOES; i++) {
-        double waited = study->echoes[i].tally.delays[STUDY_ALL][why].total_s;
-        least = fmin(least, waited);
-        most = fmax(most, waited);
-    }
-    return most - least;
+    return luck_of(study, why);
 }
 
 double study_luck_gpu_s(const struct study *study)
 {
-    double least = study->runs[STUDY_BASE].tally.held_gpu_s, most = least;
-
-    for (size_t i = 0; i < STUDY_ECHOES; i++) {
-        least = fmin(least, study->echoes[i].tally.held_gpu_s);
-        most = fmax(most, study->echoes[i].tally.held_gpu_s);
-    }
-    return most - least;
+    return luck_of(study, HELD);
 }
 
-static double saved_of(const struct study_run *runs, enum study_run_id run, double pool_gpu_s)
+/* A run beside the base line, in one draw. */
+struct pair {
+    const struct study_run *base, *run;
+    double pool_gpu_s; /* held for its trials */
+    uint32_t what;
+};
+
+typedef double (*figure_fn)(const struct pair *p);
+
+static double figure_in(const struct study *study, uint32_t draw, enum study_run_id run,
+                        uint32_t what, figure_fn of)
 {
+    const struct study_draw *more = draw > 0 ? &study->more[draw - 1] : NULL;
+    const struct study_run *runs = more != NULL ? more->runs : study->runs;
     bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
+    double pool_gpu_s = more != NULL ? more->pool_gpu_s : study->pool_gpu_s;
+    struct pair p = {&runs[STUDY_BASE], &runs[run], trials ? pool_gpu_s : 0, what};
 
-    return runs[STUDY_BASE].tally.held_gpu_s - runs[run].tally.held_gpu_s -
-           (trials ? pool_gpu_s : 0);
+    return study->runs[run].possible ? of(&p) : NAN;
 }
 
-double study_saved_gpu_s(const struct study *study, enum study_run_id run)
+static struct study_range range_of(const struct study *study, enum study_run_id run, uint32_t what,
+                                   figure_fn of)
 {
-    return study->runs[run].possible ? saved_of(study->runs, run, study->pool_gpu_s) : NAN;
-}
-
-/* ---- over the draws ---- */
-
-static void widen(struct study_range *range, double value)
-{
-    range->least = fmin(range->least, value);
-    range->most = fmax(range->most, value);
-}
-
-typedef double (*draw_fn)(const struct study_run *runs, enum study_run_id run, double pool_gpu_s);
-
-static struct study_range range_of(const struct study *study, enum study_run_id run, double first,
-                                   draw_fn of)
-{
+    double first = figure_in(study, 0, run, what, of);
     struct study_range range = {first, first};
 
-    for (uint32_t d = 0; d < study->more_count && study->runs[run].possible; d++)
-        widen(&range, of(study->more[d].runs, run, study->more[d].pool_gpu_s));
+    for (uint32_t d = 1; d <= study->more_count; d++) {
+        double value = figure_in(study, d, run, what, of);
+        range.least = fmin(range.least, value);
+        range.most = fmax(range.most, value);
+    }
     return range;
 }
 
-struct study_range study_saved_range(const struct study *study, enum study_run_id run)
+/* What is less than in the base line; of GPU time, with what is held for trials. */
+static double less_of(const struct pair *p)
 {
-    return range_of(study, run, study_saved_gpu_s(study, run), saved_of);
+    return amount_of(p->base, p->what) - amount_of(p->run, p->what) -
+           (p->what == HELD ? p->pool_gpu_s : 0);
 }
 
-static double less_of(const struct study_run *runs, enum study_run_id run, uint32_t why)
+static double spared_of(const struct pair *p)
 {
-    return runs[STUDY_BASE].tally.delays[STUDY_ALL][why].total_s -
-           runs[run].tally.delays[STUDY_ALL][why].total_s;
+    return p->run->books.saved_gpu_s - p->pool_gpu_s;
 }
 
-/* Seconds that all jobs wait less than in the base line of the same draw. */
-static struct study_range less_waiting(const struct study *study, enum study_run_id run,
-                                       uint32_t why)
+static double ratio_of(const struct pair *p)
 {
-    double first = study->runs[run].possible ? less_of(study->runs, run, why) : NAN;
-    struct study_range range = {first, first};
+    double base = amount_of(p->base, p->what), now = amount_of(p->run, p->what);
 
-    for (uint32_t d = 0; d < study->more_count && study->runs[run].possible; d++)
-        widen(&range, less_of(study->more[d].runs, run, why));
-    return range;
+    return now > 0 ? base / now : base > 0 ? INFINITY : 1;
+}
+
+static double lost_of(const struct pair *p)
+{
+    return p->run->books.lost_gpu_s;
+}
+
+double study_fragmentation_ratio(const struct study *study, enum study_run_id run)
+{
+    return figure_in(study, 0, run, SIM_WAIT_LOCALITY, ratio_of);
 }
 
 struct study_range study_ratio_range(const struct study *study, enum study_run_id run)
 {
-    double first = study_fragmentation_ratio(study, run);
-    struct study_range range = {first, first};
+    return range_of(study, run, SIM_WAIT_LOCALITY, ratio_of);
+}
 
-    for (uint32_t d = 0; d < study->more_count && !isnan(first); d++) {
-        const struct study_run *runs = study->more[d].runs;
-        widen(&range, ratio_of(runs[STUDY_BASE].tally.delays[STUDY_ALL][SIM_WAIT_LOCALITY].total_s,
-                               runs[run].tally.delays[STUDY_ALL][SIM_WAIT_LOCALITY].total_s));
-    }
-    return range;
+double study_saved_gpu_s(const struct study *study, enum study_run_id run)
+{
+    return figure_in(study, 0, run, HELD, less_of);
+}
+
+struct study_range study_saved_range(const struct study *study, enum study_run_id run)
+{
+    return range_of(study, run, HELD, less_of);
+}
+
+double study_spared_gpu_s(const struct study *study, enum study_run_id run)
+{
+    return figure_in(study, 0, run, HELD, spared_of);
+}
+
+struct study_range study_spared_range(const struct study *study, enum study_run_id run)
+{
+    return range_of(study, run, HELD, spared_of);
 }
 
 struct study_range study_lost_range(const struct study *study)
 {
-    double first = study->runs[STUDY_BASE].books.lost_gpu_s;
-    struct study_range range = {first, first};
-
-    for (uint32_t d = 0; d < study->more_count; d++)
-        widen(&range, study->more[d].runs[STUDY_BASE].books.lost_gpu_s);
-    return range;
+    return range_of(study, STUDY_BASE, HELD, lost_of);
 }
 
 /* Draws do not even agree on its sign. */
@@ -143,31 +151,12 @@ static bool is_unsure(struct study_range range)
     return range.least < 0 && range.most > 0;
 }
 
-/* ---- work not run, and luck ---- */
-
-static double spared_of(const struct study_run *runs, enum study_run_id run, double pool_gpu_s)
-{
-    bool trials = (study_guidelines[run].changes & STUDY_TRIALS) != 0;
-
-    return runs[run].books.saved_gpu_s - (trials ? pool_gpu_s : 0);
-}
-
-double study_spared_gpu_s(const struct study *study, enum study_run_id run)
-{
-    return study->runs[run].possible ? spared_of(study->runs, run, study->pool_gpu_s) : NAN;
-}
-
-struct study_range study_spared_range(const struct study *study, enum study_run_id run)
-{
-    return range_of(study, run, study_spared_gpu_s(study, run), spared_of);
-}
-
 bool study_waited_is_luck(const struct study *study, enum study_run_id run, uint32_t why)
 {
     double more = study_waited_s(study, run, why) - study_waited_s(study, STUDY_BASE, why);
 
-    return more != 0 &&
-           (fabs(more) <= study_luck_s(study, why) || is_unsure(less_waiting(study, run, why)));
+    return more != 0 && (fabs(more) <= study_luck_s(study, why) ||
+                         is_unsure(range_of(study, run, why, less_of)));
 }
 
 bool study_saved_is_luck(const struct study *study, enum study_run_id run)
@@ -253,9 +242,9 @@ uint32_t study_worst_size(const struct study *study)
 }
 
 /* The size whose jobs wait for it most hours together. */
-static uint32_t longest_size(const struct study *study)
+static uint32_t longest_size(const struct study *study, enum study_run_id run)
 {
-    const struct study_tally *t = &study->runs[STUDY_BASE].tally;
+    const struct study_tally *t = &study->runs[run].tally;
     uint32_t longest = 0;
 
     for (uint32_t s = 1; s < STUDY_SIZES; s++)
@@ -338,7 +327,7 @@ static bool cuts_waiting(const struct study *study, enum study_run_id run)
 {
     return is_cause(study, STUDY_BASE) &&
            study_waited_s(study, run, SIM_WAIT_LOCALITY) < worth_wait_s(study) &&
-           less_waiting(study, run, SIM_WAIT_LOCALITY).least > 0;
+           range_of(study, run, SIM_WAIT_LOCALITY, less_of).least > 0;
 }
 
 /* The one with the least waiting for locality, where that is an effect. */
@@ -373,44 +362,28 @@ enum study_run_id study_second_step(const struct study *study)
 
 /* ---- sentences ---- */
 
-static void put_percent(struct base_buf *out, double share)
+static const char *share_text(double share, char *buf, size_t size)
 {
     if (share > 0 && share < 0.0005)
-        base_buf_puts(out, "under 0.1 %");
-    else
-        base_buf_printf(out, share < 0.0995 && share > 0 ? "%.1f %%" : "%.0f %%", 100 * share);
+        return "under 0.1 %";
+    snprintf(buf, size, share < 0.0995 && share > 0 ? "%.1f %%" : "%.0f %%", 100 * share);
+    return buf;
 }
 
-static void put_hours(struct base_buf *out, double seconds)
-{
-    char text[48];
-
-    base_buf_puts(out, study_hours(seconds, text, sizeof text));
-}
-
-static void put_from_to(struct base_buf *out, double from_s, double to_s)
-{
-    put_hours(out, from_s);
-    base_buf_puts(out, " to ");
-    put_hours(out, to_s);
-    base_buf_puts(out, " hours");
-}
+/* Parts of a sentence, which live as long as the block that they stand in. */
+#define HOURS(seconds) study_hours(seconds, (char[48]){""}, 48)
+#define SHARE(share)   share_text(share, (char[32]){""}, 32)
+#define MONEY(usd)     page_unit_text(SHOAL_UNIT_USD, usd, (char[48]){""}, 48)
+#define COUNT(count)   base_format_count(count, (char[32]){""}, 32)
+#define TIME(seconds)  base_format_duration(seconds, (char[48]){""}, 48)
 
 /* " (506 to 640 in 3 draws)", where they differ as they are written. */
 static void put_range(struct base_buf *out, const struct study *study, struct study_range range)
 {
-    char least[48], most[48];
+    const char *least = HOURS(range.least), *most = HOURS(range.most);
 
-    study_hours(range.least, least, sizeof least);
-    study_hours(range.most, most, sizeof most);
     if (study->more_count > 0 && strcmp(least, most) != 0)
         base_buf_printf(out, " (%s to %s in %u draws)", least, most, study->more_count + 1);
-}
-
-/* "4.2 times", "11 times" */
-static void put_times(struct base_buf *out, double ratio)
-{
-    base_buf_printf(out, ratio < 9.95 ? "%.1f times" : "%.0f times", ratio);
 }
 
 /* " (3.9 to 5.1 in 3 draws)", " (at least 3.9 times less in 3 draws)" */
@@ -419,12 +392,12 @@ static void put_times_range(struct base_buf *out, const struct study *study,
 {
     if (study->more_count == 0 || !(range.least < range.most))
         return;
-    base_buf_puts(out, isinf(range.most) ? " (at least " : " (");
-    base_buf_printf(out, range.least < 9.95 ? "%.1f" : "%.0f", range.least);
+    base_buf_printf(out, " (%s%.*f", isinf(range.most) ? "at least " : "", range.least < 9.95,
+                    range.least);
     if (isinf(range.most))
         base_buf_puts(out, " times less");
     else
-        base_buf_printf(out, range.most < 9.95 ? " to %.1f" : " to %.0f", range.most);
+        base_buf_printf(out, " to %.*f", range.most < 9.95, range.most);
     base_buf_printf(out, " in %u draws)", study->more_count + 1);
 }
 
@@ -434,61 +407,47 @@ static void put_worst(const struct study *study, uint32_t worst, struct base_buf
 {
     const struct study_tally *t = &study->runs[STUDY_BASE].tally;
     const struct study_delay *row = &t->delays[worst][SIM_WAIT_LOCALITY];
-    uint32_t longest = longest_size(study);
-    char text[48];
+    uint32_t longest = longest_size(study, STUDY_BASE);
 
     base_buf_printf(out,
-                    " Fragmentation meets jobs of %s GPU%s most often: ", study_size_names[worst],
-                    worst == 0 ? "" : "s");
-    put_percent(out, met_share(study, worst));
-    base_buf_printf(out, " of them (%s), for ", base_format_count(row->jobs, text, sizeof text));
-    put_hours(out, row->total_s);
-    base_buf_puts(out, " hours together");
-    if (row->jobs >= STUDY_FEW) {
-        base_buf_puts(out, ", half of those it met for ");
-        base_buf_puts(out, base_format_duration(row->p50_s, text, sizeof text));
-        base_buf_puts(out, " or more, one in twenty for ");
-        base_buf_puts(out, base_format_duration(row->p95_s, text, sizeof text));
-        base_buf_puts(out, " or more");
-    }
-    if (longest != worst) {
-        base_buf_puts(out, "; most hours, ");
-        put_hours(out, t->delays[longest][SIM_WAIT_LOCALITY].total_s);
-        base_buf_printf(out, ", are of jobs of %s GPU%s", study_size_names[longest],
-                        longest == 0 ? "" : "s");
-    }
+                    " Fragmentation meets jobs of %s GPU%s most often: %s of them (%s), for %s "
+                    "hours together",
+                    study_size_names[worst], worst == 0 ? "" : "s", SHARE(met_share(study, worst)),
+                    COUNT(row->jobs), HOURS(row->total_s));
+    if (row->jobs >= STUDY_FEW)
+        base_buf_printf(out, ", half of those it met for %s or more, one in twenty for %s or more",
+                        TIME(row->p50_s), TIME(row->p95_s));
+    if (longest != worst)
+        base_buf_printf(out, "; most hours, %s, are of jobs of %s GPU%s",
+                        HOURS(t->delays[longest][SIM_WAIT_LOCALITY].total_s),
+                        study_size_names[longest], longest == 0 ? "" : "s");
     base_buf_puts(out, ".");
 }
 
 void study_say_waiting(const struct study *study, struct base_buf *out)
 {
     const struct study_delay *all = study->runs[STUDY_BASE].tally.delays[STUDY_ALL];
-    double total = all[STUDY_WAITS].total_s;
+    double total = all[STUDY_WAITS].total_s, quota = all[SIM_WAIT_FAIR_SHARE].total_s;
+    double capacity = all[SIM_WAIT_CAPACITY].total_s;
     uint32_t worst = study_worst_size(study);
 
     if (!(total > 0)) {
         base_buf_puts(out, "No job waited.");
         return;
     }
-    base_buf_puts(out, "Jobs waited ");
-    put_hours(out, total);
-    base_buf_puts(out, " hours in all: ");
-    put_percent(out, all[SIM_WAIT_LOCALITY].total_s / total);
-    base_buf_puts(out, " of it while enough GPUs were free but scattered (fragmentation), ");
-    put_percent(out, all[SIM_WAIT_FAIR_SHARE].total_s / total);
     base_buf_printf(out,
-                    " because their group had used its%s quota and others had not (fair share), ",
-                    *study_quota_words(study) != '\0' ? " assumed" : "");
-    put_percent(out, all[SIM_WAIT_CAPACITY].total_s / total);
-    base_buf_puts(out, " because too few were free at all (capacity), ");
-    put_percent(out, all[SIM_WAIT_OTHER].total_s / total);
-    base_buf_puts(out, " until the next decision (next round).");
-    if (all[SIM_WAIT_FAIR_SHARE].total_s + all[SIM_WAIT_CAPACITY].total_s > total / 2)
+                    "Jobs waited %s hours in all: %s of it while enough GPUs were free but "
+                    "scattered (fragmentation), %s because their group had used its%s quota and "
+                    "others had not (fair share), %s because too few were free at all (capacity), "
+                    "%s until the next decision (next round).",
+                    HOURS(total), SHARE(all[SIM_WAIT_LOCALITY].total_s / total),
+                    SHARE(quota / total), *study_quota_words(study) != '\0' ? " assumed" : "",
+                    SHARE(capacity / total), SHARE(all[SIM_WAIT_OTHER].total_s / total));
+    if (quota + capacity > total / 2)
         base_buf_printf(out,
                         " Most of it is for lack of %s; placement helps there only by ending jobs "
                         "sooner.",
-                        all[SIM_WAIT_FAIR_SHARE].total_s > all[SIM_WAIT_CAPACITY].total_s ? "quota"
-                                                                                          : "GPUs");
+                        quota > capacity ? "quota" : "GPUs");
     if (worst != STUDY_SIZES)
         put_worst(study, worst, out);
 }
@@ -502,21 +461,18 @@ void study_say_speed(const struct study *study, struct base_buf *out)
 {
     const struct study_tally *t = &study->runs[STUDY_BASE].tally;
 
-    if (!(t->slow_all_gpu_s > 0)) {
+    if (!(t->slow_all_gpu_s > 0))
         base_buf_puts(out,
                       "No job was slowed down by where it ran: none was on more servers than it "
                       "needs or beside another job of several GPUs.");
-        return;
-    }
-    base_buf_puts(out, "By the model, jobs lost ");
-    put_hours(out, t->slow_all_gpu_s);
-    base_buf_puts(out, " GPU-hours of speed (");
-    put_percent(out, t->slow_all_gpu_s / t->held_gpu_s);
-    base_buf_puts(out, " of the GPU time held) to where they ran: ");
-    put_percent(out, sum4(t->spread_gpu_s) / t->held_gpu_s);
-    base_buf_puts(out, " of GPU time was on more servers than needed, ");
-    put_percent(out, sum4(t->beside_gpu_s) / t->held_gpu_s);
-    base_buf_puts(out, " beside another job of several GPUs.");
+    else
+        base_buf_printf(out,
+                        "By the model, jobs lost %s GPU-hours of speed (%s of the GPU time held) "
+                        "to where they ran: %s of GPU time was on more servers than needed, %s "
+                        "beside another job of several GPUs.",
+                        HOURS(t->slow_all_gpu_s), SHARE(t->slow_all_gpu_s / t->held_gpu_s),
+                        SHARE(sum4(t->spread_gpu_s) / t->held_gpu_s),
+                        SHARE(sum4(t->beside_gpu_s) / t->held_gpu_s));
 }
 
 static uint32_t most_of(const struct study *study, bool jobs)
@@ -533,7 +489,7 @@ static uint32_t most_of(const struct study *study, bool jobs)
 void study_say_failures(const struct study *study, struct base_buf *out)
 {
     const struct study_books *b = &study->runs[STUDY_BASE].books;
-    char jobs[32];
+    uint64_t unsuccessful = study->unsuccessful[STUDY_ALL];
 
     if (study->opts.failures == SHOAL_STUDY_FAILURES_NONE) {
         base_buf_puts(out, "Failures are left out of this study");
@@ -549,19 +505,14 @@ void study_say_failures(const struct study *study, struct base_buf *out)
         base_buf_puts(out, "By the model, no job failed.");
         return;
     }
-    base_buf_puts(out, "By the model, ");
-    put_percent(out, (double)study->unsuccessful[STUDY_ALL] / (double)study->jobs.count);
-    base_buf_printf(out, " of the jobs (%s) ended unsuccessful, and ",
-                    base_format_count(study->unsuccessful[STUDY_ALL], jobs, sizeof jobs));
-    put_hours(out, b->lost_gpu_s);
-    base_buf_puts(out, " GPU-hours");
+    base_buf_printf(out, "By the model, %s of the jobs (%s) ended unsuccessful, and %s GPU-hours",
+                    SHARE((double)unsuccessful / (double)study->jobs.count), COUNT(unsuccessful),
+                    HOURS(b->lost_gpu_s));
     put_range(out, study, study_lost_range(study));
-    base_buf_puts(out, ", ");
-    put_percent(out, b->lost_gpu_s / b->recorded_gpu_s);
     base_buf_printf(out,
-                    " of the time recorded, went to attempts that failed; most jobs failed of %s, "
-                    "most GPU time was "
-                    "lost to %s.",
+                    ", %s of the time recorded, went to attempts that failed; most jobs failed of "
+                    "%s, most GPU time was lost to %s.",
+                    SHARE(b->lost_gpu_s / b->recorded_gpu_s),
                     study_classes[most_of(study, true)].name,
                     study_classes[most_of(study, false)].name);
 }
@@ -571,26 +522,15 @@ static void put_saved(const struct study *study, enum study_run_id run, struct b
 {
     struct study_range range = study_saved_range(study, run);
     double saved = study_saved_gpu_s(study, run), usd = study_usd(study, saved);
-    char text[48];
 
     if (isnan(usd)) {
-        put_hours(out, saved);
-        base_buf_puts(out, " GPU-hours");
+        base_buf_printf(out, "%s GPU-hours", HOURS(saved));
         put_range(out, study, range);
     } else {
-        base_buf_puts(out, page_unit_text(SHOAL_UNIT_USD, usd, text, sizeof text));
-        base_buf_puts(out, " (");
-        put_hours(out, saved);
-        base_buf_puts(out, " GPU-hours");
-        if (study->more_count > 0 && range.least < range.most) {
-            base_buf_puts(out, "; ");
-            base_buf_puts(out, page_unit_text(SHOAL_UNIT_USD, study_usd(study, range.least), text,
-                                              sizeof text));
-            base_buf_puts(out, " to ");
-            base_buf_puts(out, page_unit_text(SHOAL_UNIT_USD, study_usd(study, range.most), text,
-                                              sizeof text));
-            base_buf_printf(out, " in %u draws", study->more_count + 1);
-        }
+        base_buf_printf(out, "%s (%s GPU-hours", MONEY(usd), HOURS(saved));
+        if (study->more_count > 0 && range.least < range.most)
+            base_buf_printf(out, "; %s to %s in %u draws", MONEY(study_usd(study, range.least)),
+                            MONEY(study_usd(study, range.most)), study->more_count + 1);
         base_buf_puts(out, ")");
     }
     base_buf_puts(out, " are saved");
@@ -609,29 +549,26 @@ static void put_effect(const struct study *study, enum study_run_id run, struct 
         between = "; ";
     }
     if (cuts_waiting(study, run)) {
-        base_buf_printf(out, "%sfragmentation waiting falls from ", between);
-        put_from_to(out, base, now);
+        base_buf_printf(out, "%sfragmentation waiting falls from %s to %s hours", between,
+                        HOURS(base), HOURS(now));
         between = "; ";
     }
     if (all_base - all_now > study_luck_s(study, STUDY_WAITS) && all_now < WORTH_WAIT * all_base &&
-        less_waiting(study, run, STUDY_WAITS).least > 0) {
-        base_buf_printf(out, "%sall waiting falls from ", between);
-        put_from_to(out, all_base, all_now);
-    }
+        range_of(study, run, STUDY_WAITS, less_of).least > 0)
+        base_buf_printf(out, "%sall waiting falls from %s to %s hours", between, HOURS(all_base),
+                        HOURS(all_now));
     if (is_cause(study, run) && now - base > study_luck_s(study, SIM_WAIT_LOCALITY) &&
-        WORTH_WAIT * now > base) {
-        base_buf_puts(out, "; but fragmentation waiting grows from ");
-        put_from_to(out, base, now);
-    }
+        WORTH_WAIT * now > base)
+        base_buf_printf(out, "; but fragmentation waiting grows from %s to %s hours", HOURS(base),
+                        HOURS(now));
 }
 
-static void put_few(const struct study *study, struct base_buf *out)
+/* "migrate to defragment (what an operator does): what comes of it." */
+static void put_step(const struct study *study, enum study_run_id run, struct base_buf *out)
 {
-    if (study->few)
-        base_buf_printf(out,
-                        " This is a study of %zu job%s: differences are of single jobs, and "
-                        "failures are left out.",
-                        study->jobs.count, study->jobs.count == 1 ? "" : "s");
+    base_buf_printf(out, "%s (%s): ", study_guidelines[run].name, study_guidelines[run].doing);
+    put_effect(study, run, out);
+    base_buf_puts(out, ".");
 }
 
 void study_say_first(const struct study *study, struct base_buf *out)
@@ -643,28 +580,25 @@ void study_say_first(const struct study *study, struct base_buf *out)
                       "No guideline is worth beginning with on this trace: none cuts "
                       "fragmentation waiting by a tenth or saves a thousandth of the GPU time, "
                       "by more than luck and in every draw, without costing use or waiting.");
-        put_few(study, out);
-        return;
+    } else {
+        base_buf_puts(out, "Do first: ");
+        put_step(study, first, out);
     }
-    base_buf_printf(out, "Do first: %s (%s): ", study_guidelines[first].name,
-                    study_guidelines[first].doing);
-    put_effect(study, first, out);
-    base_buf_puts(out, ".");
-    put_few(study, out);
+    if (study->few)
+        base_buf_printf(out,
+                        " This is a study of %zu job%s: differences are of single jobs, and "
+                        "failures are left out.",
+                        study->jobs.count, page_plural(study->jobs.count));
 }
 
 void study_say_second(const struct study *study, struct base_buf *out)
 {
     enum study_run_id second = study_second_step(study);
 
-    if (second == STUDY_BASE) {
+    if (second == STUDY_BASE)
         base_buf_puts(out, "Nothing further is worth it by more than luck.");
-        return;
-    }
-    base_buf_printf(out, "%s (%s): ", study_guidelines[second].name,
-                    study_guidelines[second].doing);
-    put_effect(study, second, out);
-    base_buf_puts(out, ".");
+    else
+        put_step(study, second, out);
 }
 
 void study_say_unsure(const struct study *study, struct base_buf *out)
@@ -683,60 +617,42 @@ void study_say_unsure(const struct study *study, struct base_buf *out)
         base_buf_puts(out, "; whether GPU time is saved differs from draw to draw.");
 }
 
-/* "24 % to attempts that fail and 4.1 % to slow places" */
-static void put_losses(const struct study *study, struct base_buf *out)
+void study_say_lost(const struct study *study, struct base_buf *out)
 {
     const struct study_run *base = &study->runs[STUDY_BASE];
     double lost = base->books.lost_gpu_s, slow = base->tally.slow_all_gpu_s;
-
-    if (!(lost > 0) || !(slow > 0)) {
-        base_buf_printf(out, "all to %s", lost > 0 ? "attempts that fail" : "slow places");
-        return;
-    }
-    put_percent(out, lost / base->tally.held_gpu_s);
-    base_buf_puts(out, " to attempts that fail, ");
-    put_percent(out, slow / base->tally.held_gpu_s);
-    base_buf_puts(out, " to slow places");
-}
-
-void study_say_lost(const struct study *study, struct base_buf *out)
-{
-    double wasted = study_wasted_gpu_s(study), usd = study_usd(study, wasted);
-    double share = wasted / study->runs[STUDY_BASE].tally.held_gpu_s;
-    char text[48];
+    double held = base->tally.held_gpu_s, wasted = study_wasted_gpu_s(study);
+    double usd = study_usd(study, wasted);
 
     if (!(wasted > 0)) {
         base_buf_puts(out, "No GPU time is lost to attempts that fail or to slow places.");
         return;
     }
     if (isnan(usd))
-        put_hours(out, wasted);
+        base_buf_printf(out,
+                        "%s GPU-hours are lost, by the model: %s of the GPU time that jobs hold, ",
+                        HOURS(wasted), SHARE(wasted / held));
     else
-        base_buf_puts(out, page_unit_text(SHOAL_UNIT_USD, usd, text, sizeof text));
-    base_buf_printf(out, "%s lost, by the model: ", isnan(usd) ? " GPU-hours are" : " is");
-    put_percent(out, share);
-    base_buf_puts(out, " of the GPU time that jobs hold");
-    if (!isnan(usd)) {
-        base_buf_puts(out, " (");
-        put_hours(out, wasted);
-        base_buf_puts(out, " hours)");
-    }
-    base_buf_puts(out, ", ");
-    put_losses(study, out);
-    base_buf_puts(out, ".");
+        base_buf_printf(out,
+                        "%s is lost, by the model: %s of the GPU time that jobs hold (%s hours), ",
+                        MONEY(usd), SHARE(wasted / held), HOURS(wasted));
+    if (lost > 0 && slow > 0)
+        base_buf_printf(out, "%s to attempts that fail, %s to slow places.", SHARE(lost / held),
+                        SHARE(slow / held));
+    else
+        base_buf_printf(out, "all to %s.", lost > 0 ? "attempts that fail" : "slow places");
 }
 
 void study_say_luck(const struct study *study, struct base_buf *out)
 {
-    base_buf_puts(
-        out, "The base line again with every submission up to a round later differs by up to ");
-    put_hours(out, study_luck_s(study, STUDY_WAITS));
-    base_buf_puts(out, " hours of waiting, ");
-    put_hours(out, study_luck_s(study, SIM_WAIT_LOCALITY));
-    base_buf_puts(out, " of it for fragmentation, and ");
-    put_hours(out, study_luck_gpu_s(study));
-    base_buf_puts(out, " GPU-hours held: smaller differences are luck of placement.");
     bool modelled = study->opts.failures != SHOAL_STUDY_FAILURES_NONE;
+
+    base_buf_printf(out,
+                    "The base line again with every submission up to a round later differs by up "
+                    "to %s hours of waiting, %s of it for fragmentation, and %s GPU-hours held: "
+                    "smaller differences are luck of placement.",
+                    HOURS(study_luck_s(study, STUDY_WAITS)),
+                    HOURS(study_luck_s(study, SIM_WAIT_LOCALITY)), HOURS(study_luck_gpu_s(study)));
     if (study->more_count > 0)
         base_buf_printf(
             out,
@@ -752,7 +668,7 @@ void study_say_luck(const struct study *study, struct base_buf *out)
 
 static void put_use(const struct study *study, struct base_buf *out)
 {
-    base_buf_printf(out, "useful work takes %.1f %% of the GPUs' time, %.1f %% before",
+    base_buf_printf(out, "useful work takes %.1f %% of the GPUs' time, %.1f %% before.",
                     100 * study->runs[STUDY_TOGETHER].tally.utilization,
                     100 * study->runs[STUDY_BASE].tally.utilization);
 }
@@ -761,23 +677,18 @@ static void put_use(const struct study *study, struct base_buf *out)
 static void put_why_not(const struct study *study, double left_s, struct base_buf *out)
 {
     const struct study_tally *t = &study->runs[STUDY_TOGETHER].tally;
-    uint32_t most = 0;
+    uint32_t most = longest_size(study, STUDY_TOGETHER);
 
-    for (uint32_t s = 1; s < STUDY_SIZES; s++)
-        if (t->delays[s][SIM_WAIT_LOCALITY].total_s > t->delays[most][SIM_WAIT_LOCALITY].total_s)
-            most = s;
-    if (left_s > 0) {
-        base_buf_puts(out, " Why not more: ");
-        put_percent(out, t->delays[most][SIM_WAIT_LOCALITY].total_s / left_s);
-        base_buf_printf(out, " of what is left is of jobs of %s GPU%s", study_size_names[most],
-                        most == 0 ? "" : "s");
-    }
+    if (left_s > 0)
+        base_buf_printf(out, " Why not more: %s of what is left is of jobs of %s GPU%s",
+                        SHARE(t->delays[most][SIM_WAIT_LOCALITY].total_s / left_s),
+                        study_size_names[most], most == 0 ? "" : "s");
     const char *between = left_s > 0 ? "; taken alone, " : " Taken alone, ";
     for (enum study_run_id r = STUDY_BASE + 1; r < STUDY_TOGETHER; r++)
         if (study->runs[r].possible && study_fragmentation_ratio(study, r) < 1 - SAME) {
-            base_buf_printf(out, "%s'%s' makes it worse (", between, study_guidelines[r].name);
-            put_hours(out, study_waited_s(study, r, SIM_WAIT_LOCALITY));
-            base_buf_puts(out, " hours)");
+            base_buf_printf(out, "%s'%s' makes it worse (%s hours)", between,
+                            study_guidelines[r].name,
+                            HOURS(study_waited_s(study, r, SIM_WAIT_LOCALITY)));
             between = ", ";
         }
     base_buf_puts(out, left_s > 0 || between[0] == ',' ? "." : "");
@@ -794,31 +705,24 @@ void study_say_together(const struct study *study, struct base_buf *out)
         base_buf_puts(out,
                       "Nobody waits because of fragmentation, with the guidelines or without; ");
         put_use(study, out);
-        base_buf_puts(out, ".");
         return;
     }
     base_buf_puts(out, "All guidelines together ");
-    if (left <= 0) {
+    if (left <= 0)
         base_buf_puts(out, "end fragmentation waiting");
-        put_times_range(out, study, study_ratio_range(study, STUDY_TOGETHER));
-    } else if (ratio > 1 + SAME) {
-        base_buf_puts(out, "cut fragmentation waiting ");
-        put_times(out, ratio);
-        put_times_range(out, study, study_ratio_range(study, STUDY_TOGETHER));
-    } else
+    else if (ratio > 1 + SAME)
+        base_buf_printf(out, "cut fragmentation waiting %.*f times", ratio < 9.95, ratio);
+    else
         base_buf_puts(out, ratio < 1 - SAME ? "raise fragmentation waiting"
                                             : "leave fragmentation waiting as it is");
-    base_buf_puts(out, ", from ");
-    put_hours(out, base);
-    base_buf_puts(out, " to ");
-    put_hours(out, left);
-    base_buf_printf(out, " hours%s%s; ",
-                    is_unsure(less_waiting(study, STUDY_TOGETHER, SIM_WAIT_LOCALITY))
+    if (left <= 0 || ratio > 1 + SAME)
+        put_times_range(out, study, study_ratio_range(study, STUDY_TOGETHER));
+    base_buf_printf(out, ", from %s to %s hours%s%s; ", HOURS(base), HOURS(left),
+                    is_unsure(range_of(study, STUDY_TOGETHER, SIM_WAIT_LOCALITY, less_of))
                         ? ", which is not sure, as draws differ in its sign"
                         : "",
                     useful ? ", at equal utilisation or better" : ", but at lower utilisation");
     put_use(study, out);
-    base_buf_puts(out, ".");
     if (!useful || !(ratio >= ASKED_FOR))
         put_why_not(study, left, out);
 }

@@ -3,7 +3,6 @@
 #include "study/study.h"
 
 #include "base/assert.h"
-#include "base/text.h"
 #include "sim/info.h"
 #include <inttypes.h>
 #include <math.h>
@@ -20,12 +19,7 @@ shoal_records study_said_records(struct page_made *made, const struct study_said
     for (size_t i = 0; rows != NULL && i < count; i++)
         if (said[i].text != NULL)
             rows[kept++] = said[i];
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = kept};
-}
-
-static const char *s_of(uint64_t count)
-{
-    return count == 1 ? "" : "s";
+    return page_records(rows, kept);
 }
 
 static const char *quota_model(struct page_made *made, const struct study *s)
@@ -42,7 +36,7 @@ static const char *quota_model(struct page_made *made, const struct study *s)
 
 static const char *pool_model(struct page_made *made, const struct study *s)
 {
-    char trial[48], hours[48];
+    char hours[48];
 
     if (s->pool.gpus == 0)
         return page_made_text(made, "not simulated: %s", s->runs[STUDY_TRIAL].why_not);
@@ -51,8 +45,8 @@ static const char *pool_model(struct page_made *made, const struct study *s)
         "%u GPU%s on %u server%s taken from the cluster; trials of up to %s on one GPU, first come "
         "first served; they waited %s hours for it in all, which is in completion times and in no "
         "column of waiting; an error is taken to show after the same time on one GPU as on all",
-        s->pool.gpus, s_of(s->pool.gpus), s->pool.node_count, s_of(s->pool.node_count),
-        base_format_duration(s->opts.trial_s, trial, sizeof trial),
+        s->pool.gpus, page_plural(s->pool.gpus), s->pool.node_count,
+        page_plural(s->pool.node_count), page_made_value(made, SHOAL_UNIT_SECONDS, s->opts.trial_s),
         study_hours(s->pool_wait_s, hours, sizeof hours));
 }
 
@@ -67,7 +61,7 @@ static const char *work_model(struct page_made *made, const struct study *s)
                           "never take their gang, and %" PRIu64
                           " job%s whose error comes back stop "
                           "after their first attempt: %s GPU-hours are not run at all",
-                          all->caught, s_of(all->caught), all->cut, s_of(all->cut),
+                          all->caught, page_plural(all->caught), all->cut, page_plural(all->cut),
                           study_hours(all->saved_gpu_s, hours, sizeof hours));
 }
 
@@ -82,7 +76,7 @@ static const char *left_out(struct page_made *made, const struct study_jobs *job
     return jobs->too_large == 0
                ? NULL
                : page_made_text(made, "%" PRIu64 " job%s larger than the cluster: %s%s",
-                                jobs->too_large, s_of(jobs->too_large), names,
+                                jobs->too_large, page_plural(jobs->too_large), names,
                                 jobs->too_large > jobs->named_count ? ", ..." : "");
 }
 
@@ -125,7 +119,7 @@ shoal_records study_model(struct page_made *made, const struct study_case *c)
         {"draws", page_made_text(made,
                                  "all runs are made %u time%s, each further one with %severy "
                                  "submission up to a round later; figures are of the first",
-                                 s->more_count + 1, s_of(s->more_count + 1),
+                                 s->more_count + 1, page_plural(s->more_count + 1),
                                  modelled ? "other failures and " : "")},
         {"trial pool", pool_model(made, s)},
         {"work not run", work_model(made, s)},
@@ -144,15 +138,13 @@ shoal_records study_model(struct page_made *made, const struct study_case *c)
 /* "600 jobs over 31d3h on 76 GPUs of 17 servers; 50 % of GPU time is useful" */
 static void head(struct page_made *made, const struct study *s)
 {
-    char jobs[32], gpus[32], span[48];
-
-    page_made_head(made,
-                   "%s job%s over %s on %s GPU%s of %u server%s; %.0f %% of GPU time is useful",
-                   base_format_count(s->jobs.count, jobs, sizeof jobs), s_of(s->jobs.count),
-                   base_format_duration(s->jobs.to_s - s->jobs.from_s, span, sizeof span),
-                   base_format_count(s->cluster->gpus, gpus, sizeof gpus), s_of(s->cluster->gpus),
-                   s->cluster->node_count, s_of(s->cluster->node_count),
-                   100 * s->runs[STUDY_BASE].tally.utilization);
+    page_made_head(
+        made, "%s job%s over %s on %s GPU%s of %u server%s; %.0f %% of GPU time is useful",
+        page_made_value(made, SHOAL_UNIT_COUNT, (double)s->jobs.count), page_plural(s->jobs.count),
+        page_made_value(made, SHOAL_UNIT_SECONDS, s->jobs.to_s - s->jobs.from_s),
+        page_made_value(made, SHOAL_UNIT_COUNT, (double)s->cluster->gpus),
+        page_plural(s->cluster->gpus), s->cluster->node_count, page_plural(s->cluster->node_count),
+        100 * s->runs[STUDY_BASE].tally.utilization);
     if (*study_quota_words(s) != '\0')
         page_made_head(made, "; %s", study_quota_words(s));
     page_made_head(made, "\n");
@@ -166,10 +158,10 @@ static void note_demand(struct page_made *made, const struct study_case *c)
     if (c->chosen || study_machines_demand(c->trace, &gpus, NULL) != SHOAL_OK ||
         gpus < DEMAND_FAR * c->cluster.gpus)
         return;
-    page_made_note(made, SHOAL_NOTE_WARNING,
-                   "the jobs ask for %.0f GPUs at a time on average, and there are %u: they wait "
-                   "for capacity, whatever the guideline",
-                   gpus, c->cluster.gpus);
+    page_warn(made,
+              "the jobs ask for %.0f GPUs at a time on average, and there are %u: they wait for "
+              "capacity, whatever the guideline",
+              gpus, c->cluster.gpus);
 }
 
 static void note_jobs(struct page_made *made, const struct study_case *c)
@@ -178,25 +170,25 @@ static void note_jobs(struct page_made *made, const struct study_case *c)
     unsigned long long skipped = c->trace->skipped, large = jobs->too_large;
 
     if (skipped > 0)
-        page_made_note(made, SHOAL_NOTE_WARNING,
-                       "%llu line%s of the trace %s left out by a rule of its format, such as jobs "
-                       "without GPUs",
-                       skipped, s_of(skipped), skipped == 1 ? "was" : "were");
+        page_warn(made,
+                  "%llu line%s of the trace %s left out by a rule of its format, such as jobs "
+                  "without GPUs",
+                  skipped, page_plural(skipped), skipped == 1 ? "was" : "were");
     if (c->trace->ignored[0] != '\0')
-        page_made_note(made, SHOAL_NOTE_WARNING, ENV_TABLE_IGNORED, c->trace->ignored);
+        page_warn(made, ENV_TABLE_IGNORED, c->trace->ignored);
     sim_kinds_note_unknown(c->trace, &c->cluster, NULL, made);
     note_demand(made, c);
     if (c->chosen)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "cluster: %u GPUs chosen for a demand of about %.0f %%, as none was given; "
-                       "choose with --cluster",
-                       c->cluster.gpus, 100 * STUDY_DEMAND);
+        page_info(made,
+                  "cluster: %u GPUs chosen for a demand of about %.0f %%, as none was given; "
+                  "choose with --cluster",
+                  c->cluster.gpus, 100 * STUDY_DEMAND);
     if (large > 0)
-        page_made_note(made, SHOAL_NOTE_WARNING,
-                       "%llu job%s can never run on this cluster and %s left out, first '%.60s' "
-                       "(%u GPUs)",
-                       large, s_of(large), large == 1 ? "was" : "were", jobs->named[0].name,
-                       jobs->named[0].gpus);
+        page_warn(
+            made,
+            "%llu job%s can never run on this cluster and %s left out, first '%.60s' (%u GPUs)",
+            large, page_plural(large), large == 1 ? "was" : "were", jobs->named[0].name,
+            jobs->named[0].gpus);
 }
 
 void study_notes(struct page_made *made, const struct study_case *c)
@@ -207,20 +199,19 @@ void study_notes(struct page_made *made, const struct study_case *c)
     head(made, s);
     note_jobs(made, c);
     if (s->quotas.sum > c->cluster.gpus)
-        page_made_note(made, SHOAL_NOTE_WARNING, "the quotas promise %llu GPUs, and there are %u",
-                       (unsigned long long)s->quotas.sum, c->cluster.gpus);
+        page_warn(made, "the quotas promise %llu GPUs, and there are %u",
+                  (unsigned long long)s->quotas.sum, c->cluster.gpus);
     for (enum study_run_id r = STUDY_BASE; r < STUDY_RUNS; r++)
         if (!s->runs[r].possible)
-            page_made_note(made, SHOAL_NOTE_INFO, "not simulated: %s, as %s",
-                           study_guidelines[r].name, s->runs[r].why_not);
+            page_info(made, "not simulated: %s, as %s", study_guidelines[r].name,
+                      s->runs[r].why_not);
     if (s->pool.gpus > 0)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "trial pool: %u GPU%s; trials waited %s hours for it, which the columns of "
-                       "waiting do not have",
-                       s->pool.gpus, s_of(s->pool.gpus),
-                       study_hours(s->pool_wait_s, hours, sizeof hours));
+        page_info(made,
+                  "trial pool: %u GPU%s; trials waited %s hours for it, which the columns of "
+                  "waiting do not have",
+                  s->pool.gpus, page_plural(s->pool.gpus),
+                  study_hours(s->pool_wait_s, hours, sizeof hours));
     if (s->opts.failures == SHOAL_STUDY_FAILURES_MODEL && !s->few)
-        page_made_note(made, SHOAL_NOTE_INFO,
-                       "the trace has no speeds or failures, so they are modelled; --failures none "
-                       "leaves failures out");
+        page_info(made, "the trace has no speeds or failures, so they are modelled; --failures "
+                        "none leaves failures out");
 }

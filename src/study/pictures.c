@@ -12,34 +12,6 @@ enum { WAIT_POINTS = 51 };
 
 static const double WAIT_LEAST = 10; /* seconds, where the logarithmic axis begins */
 
-static shoal_picture *add(struct page_made *made, shoal_picture_type type, const char *name,
-                          const char *title, const char *note, size_t series)
-{
-    shoal_series *room = page_made_alloc(made, series, sizeof *room);
-    shoal_picture *picture = room == NULL ? NULL : page_made_picture(made);
-
-    if (picture != NULL)
-        *picture = (shoal_picture){.type = type,
-                                   .name = name,
-                                   .title = title,
-                                   .note = note,
-                                   .series = room,
-                                   .series_count = series};
-    return picture;
-}
-
-/* Room for the values of a series; NULL when memory is short. */
-static float *begin(struct page_made *made, const shoal_picture *picture, size_t index,
-                    const char *name, uint32_t colour, size_t count)
-{
-    shoal_series *series = (shoal_series *)(uintptr_t)&picture->series[index];
-    float *y = page_made_alloc(made, count, sizeof *y);
-
-    *series =
-        (shoal_series){.name = name, .y = y, .count = y == NULL ? 0 : count, .colour = colour};
-    return y;
-}
-
 /* "2-4 GPUs", "2-4 GPUs, all together" */
 static const char *size_label(struct page_made *made, uint32_t size, enum study_run_id run)
 {
@@ -65,16 +37,16 @@ static void draw_held(struct page_made *made, const struct study *s)
     double scale = money ? study_usd(s, 1) : 1;
     const char **labels = page_made_alloc(made, count, sizeof *labels);
     shoal_picture *picture =
-        add(made, SHOAL_PICTURE_BARS, "held",
-            money ? "What the GPU time of jobs costs" : "GPU time that jobs hold",
-            "all jobs of the trace, as it is and with guidelines", BASE_COUNT(parts));
+        page_picture(made, SHOAL_PICTURE_BARS, "held",
+                     money ? "What the GPU time of jobs costs" : "GPU time that jobs hold",
+                     "all jobs of the trace, as it is and with guidelines", BASE_COUNT(parts));
 
     if (labels == NULL || picture == NULL)
         return;
     picture->y = (shoal_axis){.unit = money ? SHOAL_UNIT_USD : SHOAL_UNIT_HOURS};
     picture->labels = (shoal_texts){labels, count};
     for (size_t p = 0; p < BASE_COUNT(parts); p++) {
-        float *y = begin(made, picture, p, parts[p].name, parts[p].colour, count);
+        float *y = page_values(made, picture, parts[p].name, parts[p].colour, count);
         for (size_t i = 0; y != NULL && i < count; i++) {
             const struct study_books *b = &s->runs[rows[i]].books;
             double held = s->runs[STUDY_BASE].tally.held_gpu_s - study_saved_gpu_s(s, rows[i]);
@@ -92,7 +64,7 @@ static void draw_saved(struct page_made *made, const struct study *s)
     bool money = !isnan(study_usd_gpu_h(s)), ranges = s->more_count > 0;
     double scale = money ? study_usd(s, 1) : 1;
     const char **labels = page_made_alloc(made, STUDY_RUNS, sizeof *labels);
-    shoal_picture *picture = add(
+    shoal_picture *picture = page_picture(
         made, SHOAL_PICTURE_BARS, "saved",
         money ? "What each guideline saves, in money" : "What each guideline saves, in GPU time",
         "less held than as it is, trials counted; ~ may be luck; lines reach from the least to "
@@ -103,7 +75,7 @@ static void draw_saved(struct page_made *made, const struct study *s)
     size_t count = 0;
 
     if (labels == NULL || picture == NULL || low == NULL || high == NULL ||
-        (y = begin(made, picture, 0, "saved", 0, STUDY_RUNS)) == NULL)
+        (y = page_values(made, picture, "saved", 0, STUDY_RUNS)) == NULL)
         return;
     for (enum study_run_id r = STUDY_BASE + 1; r < STUDY_RUNS; r++) {
         struct study_range range = study_saved_range(s, r);
@@ -133,9 +105,9 @@ static void draw_waiting(struct page_made *made, const struct study *s)
 
     if (labels == NULL || !(t->delays[STUDY_ALL][STUDY_WAITS].total_s > 0))
         return;
-    shoal_picture *picture =
-        add(made, SHOAL_PICTURE_BARS, "waiting", "Why jobs wait",
-            "the cluster as it is: hours of all jobs of a size, by reason", SIM_WAIT_COUNT);
+    shoal_picture *picture = page_picture(
+        made, SHOAL_PICTURE_BARS, "waiting", "Why jobs wait",
+        "the cluster as it is: hours of all jobs of a size, by reason", SIM_WAIT_COUNT);
     if (picture == NULL)
         return;
     for (uint32_t size = 0; size < STUDY_SIZES; size++)
@@ -143,7 +115,7 @@ static void draw_waiting(struct page_made *made, const struct study *s)
             labels[count++] = size_label(made, size, STUDY_BASE);
     for (size_t w = 0; w < SIM_WAIT_COUNT; w++) {
         const struct study_reason *why = &study_reasons[w];
-        float *y = begin(made, picture, w, why->name, why->colour, count);
+        float *y = page_values(made, picture, why->name, why->colour, count);
         for (uint32_t size = 0; y != NULL && size < STUDY_SIZES; size++)
             if (s->jobs.sizes[size] > 0)
                 *y++ = (float)t->delays[size][why->why].total_s;
@@ -157,28 +129,24 @@ static void draw_waits(struct page_made *made, const struct study *s, enum study
 {
     const struct study_tally *t = &s->runs[run].tally;
     shoal_picture *picture =
-        add(made, SHOAL_PICTURE_LINES, run == STUDY_BASE ? "waits" : "waits-all",
-            run == STUDY_BASE ? "How long jobs wait, as it is"
-                              : "How long jobs wait, with all guidelines",
-            "share of the jobs of a size that waited at most so long", STUDY_SIZES);
-    size_t count = 0;
+        page_picture(made, SHOAL_PICTURE_LINES, run == STUDY_BASE ? "waits" : "waits-all",
+                     run == STUDY_BASE ? "How long jobs wait, as it is"
+                                       : "How long jobs wait, with all guidelines",
+                     "share of the jobs of a size that waited at most so long", STUDY_SIZES);
 
     if (picture == NULL)
         return;
     for (uint32_t size = 0; size < STUDY_SIZES; size++) {
         if (s->jobs.sizes[size] == 0 || isnan(t->waits_s[size][0]))
             continue;
-        float *x = page_made_alloc(made, WAIT_POINTS, sizeof *x);
-        float *y =
-            begin(made, picture, count, size_label(made, size, STUDY_BASE), size, WAIT_POINTS);
-        for (size_t i = 0; x != NULL && y != NULL && i < WAIT_POINTS; i++) {
+        shoal_series *line =
+            page_series(made, picture, size_label(made, size, STUDY_BASE), size, WAIT_POINTS);
+        for (size_t i = 0; line != NULL && i < WAIT_POINTS; i++) {
             size_t point = i * (STUDY_POINTS - 1) / (WAIT_POINTS - 1);
-            x[i] = fmaxf(t->waits_s[size][point], (float)WAIT_LEAST);
-            y[i] = (float)point / (STUDY_POINTS - 1);
+            page_point(line, fmax((double)t->waits_s[size][point], WAIT_LEAST),
+                       (double)point / (STUDY_POINTS - 1));
         }
-        ((shoal_series *)(uintptr_t)&picture->series[count++])->x = x;
     }
-    picture->series_count = count;
     picture->x = (shoal_axis){.title = "waited", .unit = SHOAL_UNIT_SECONDS, .log = true};
     picture->y = (shoal_axis){.title = "share of jobs", .unit = SHOAL_UNIT_SHARE, .high = 1};
 }
@@ -205,16 +173,17 @@ static void draw_places(struct page_made *made, const struct study *s)
             if (held_s(&s->runs[runs[r]].tally, size) > 0)
                 labels[count++] = size_label(made, size, runs[r]);
     shoal_picture *picture =
-        count == 0 ? NULL
-                   : add(made, SHOAL_PICTURE_BARS, "places", "On how many servers jobs run",
-                         "of the GPU time of jobs of a size, as it is and with all guidelines; "
-                         "places are simulated",
-                         SIM_SERVERS_COUNT);
+        count == 0
+            ? NULL
+            : page_picture(made, SHOAL_PICTURE_BARS, "places", "On how many servers jobs run",
+                           "of the GPU time of jobs of a size, as it is and with all guidelines; "
+                           "places are simulated",
+                           SIM_SERVERS_COUNT);
     if (picture == NULL)
         return;
     for (uint32_t b = 0; b < SIM_SERVERS_COUNT; b++) {
-        float *y = begin(
-            made, picture, b,
+        float *y = page_values(
+            made, picture,
             page_made_text(made, "%s server%s", sim_servers_name(b), b == 0 ? "" : "s"), b, count);
         for (uint32_t size = 1; y != NULL && size < STUDY_SIZES; size++)
             for (size_t r = 0; r < BASE_COUNT(runs); r++) {
@@ -239,18 +208,18 @@ static void draw_failures(struct page_made *made, const struct study *s)
 
     if (labels == NULL || !(s->runs[STUDY_BASE].books.lost_gpu_s > 0))
         return;
-    shoal_picture *picture =
-        add(made, SHOAL_PICTURE_BARS, "failures", "What failures cost",
-            "GPU time of attempts that failed, by class and cause; a model, as the trace does not "
-            "say how its jobs ended",
-            BASE_COUNT(causes));
+    shoal_picture *picture = page_picture(
+        made, SHOAL_PICTURE_BARS, "failures", "What failures cost",
+        "GPU time of attempts that failed, by class and cause; a model, as the trace does not "
+        "say how its jobs ended",
+        BASE_COUNT(causes));
     if (picture == NULL)
         return;
     for (size_t c = 0; c < STUDY_CLASSES; c++)
         labels[c] = study_classes[c].name;
     for (size_t i = 0; i < BASE_COUNT(causes); i++) {
-        float *y = begin(made, picture, i, study_cause_name(causes[i].cause), causes[i].colour,
-                         STUDY_CLASSES);
+        float *y = page_values(made, picture, study_cause_name(causes[i].cause), causes[i].colour,
+                               STUDY_CLASSES);
         for (size_t c = 0; y != NULL && c < STUDY_CLASSES; c++)
             if (study_classes[c].cause == causes[i].cause)
                 y[c] = (float)s->lost[c].lost_gpu_s;

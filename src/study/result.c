@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/text.h"
+#include "page/field.h"
 #include "sim/info.h"
 #include "study/load.h"
 #include <inttypes.h>
@@ -46,168 +47,124 @@ struct run {
     shoal_records delays, sizes;
 };
 
-#define AT(member) offsetof(struct study_delay, member)
+#define ROW struct study_delay
 static const shoal_field delay_fields[] = {
-    {AT(jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "jobs", NULL,
-     .help = "jobs that waited for it"},
-    {AT(total_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "total_s", NULL,
-     .help = "for how long together"},
-    {AT(p50_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "p50_s", NULL,
-     .help = "half of them waited at most this"},
-    {AT(p95_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "p95_s", NULL,
-     .help = "95 of 100 waited at most this"},
-    {AT(p99_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "p99_s", NULL,
-     .help = "99 of 100 waited at most this"},
+    DATA(jobs, COUNT, 0, "jobs that waited for it"),
+    DATA(total_s, SECONDS, 0, "for how long together"),
+    DATA(p50_s, SECONDS, 0, "half of them waited at most this"),
+    DATA(p95_s, SECONDS, 0, "95 of 100 waited at most this"),
+    DATA(p99_s, SECONDS, 0, "99 of 100 waited at most this"),
 };
-#undef AT
-static const shoal_schema delay_schema = {"delay", NULL, "Waiting for one reason", delay_fields,
-                                          BASE_COUNT(delay_fields)};
+#undef ROW
+SCHEMA(delay, "delay", NULL, "Waiting for one reason");
 
-#define AT(member) offsetof(struct delays, member)
-#define WAIT(why, name, help_)                                                                  \
-    {                                                                                           \
-        AT(by[why]), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, name, NULL, .help = help_,      \
-                                                                            .of = &delay_schema \
-    }
+#define ROW struct delays
 static const shoal_field delays_fields[] = {
-    {AT(size), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "size", NULL, .help = "GPUs of the jobs"},
-    WAIT(SIM_WAIT_FAIR_SHARE, "fair_share", "its group had used its quota, others had not"),
-    WAIT(SIM_WAIT_LOCALITY, "fragmentation", "enough GPUs were free, but not close together"),
-    WAIT(SIM_WAIT_CAPACITY, "capacity", "too few GPUs were free"),
-    WAIT(SIM_WAIT_OTHER, "next_round", "until the next decision"),
-    WAIT(STUDY_WAITS, "all", "for any reason; quantiles are over all jobs"),
+    DATA(size, NONE, 0, "GPUs of the jobs"),
+    RECORD(by[SIM_WAIT_FAIR_SHARE], "fair_share", delay_schema,
+           "its group had used its quota, others had not"),
+    RECORD(by[SIM_WAIT_LOCALITY], "fragmentation", delay_schema,
+           "enough GPUs were free, but not close together"),
+    RECORD(by[SIM_WAIT_CAPACITY], "capacity", delay_schema, "too few GPUs were free"),
+    RECORD(by[SIM_WAIT_OTHER], "next_round", delay_schema, "until the next decision"),
+    RECORD(by[STUDY_WAITS], "all", delay_schema, "for any reason; quantiles are over all jobs"),
 };
-#undef WAIT
-#undef AT
-static const shoal_schema delays_schema = {"delays", NULL, "Waiting of jobs of one size",
-                                           delays_fields, BASE_COUNT(delays_fields)};
+#undef ROW
+SCHEMA(delays, "delays", NULL, "Waiting of jobs of one size");
 
-#define AT(member) offsetof(struct places, member)
+#define ROW struct places
 static const shoal_field places_fields[] = {
-    {AT(size), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "size", NULL, .help = "GPUs of the jobs"},
-    {AT(servers_gpu_s), SHOAL_FIELD_MAP, SHOAL_UNIT_HOURS, 0, 0, "gpu_s_by_servers", NULL,
-     .help = "GPU time held, by number of servers"},
-    {AT(spread_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 0, "spread_gpu_s", NULL,
-     .help = "of that on more servers than needed"},
-    {AT(beside_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 0, "beside_gpu_s", NULL,
-     .help = "of that beside another job of several GPUs"},
-    {AT(slow_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 0, "slow_gpu_s", NULL,
-     .help = "lost to slower places"},
+    DATA(size, NONE, 0, "GPUs of the jobs"),
+    DATA_AS(MAP, servers_gpu_s, "gpu_s_by_servers", HOURS, 0,
+            "GPU time held, by number of servers"),
+    DATA(spread_gpu_s, HOURS, -1, "of that on more servers than needed"),
+    DATA(beside_gpu_s, HOURS, -1, "of that beside another job of several GPUs"),
+    DATA(slow_gpu_s, HOURS, -1, "lost to slower places"),
 };
-#undef AT
-static const shoal_schema places_schema = {"sizes", NULL, "Places of jobs of one size",
-                                           places_fields, BASE_COUNT(places_fields)};
+#undef ROW
+SCHEMA(places, "sizes", NULL, "Places of jobs of one size");
 
-#define AT(member) offsetof(struct run, member)
+#define ROW struct run
 static const shoal_field run_fields[] = {
-    {AT(id), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "id", NULL, .help = "such as migrate"},
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "name", "GUIDELINE", .help = "in words"},
-    {AT(simulated), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 0, "simulated", NULL,
-     .help = "whether it could be"},
-    {AT(why_not), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "why_not", NULL,
-     .help = "where it could not", .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(policy), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "policy", NULL,
-     .help = "the policy with its knobs but the quotas"},
-    {AT(saved_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 1, 1, "saved_usd", "SAVED",
-     .help = "the same in money, at the mean price of the cluster's GPUs",
-     .flags = SHOAL_FIELD_SPARSE | SHOAL_FIELD_OPTIONAL, .unsure = AT(saved_unsure)},
-    {AT(saved_shown_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 1, 3, NULL, "GPU H SAVED",
-     .help = "GPU-hours held less than as it is, trials counted", .flags = SHOAL_FIELD_SPARSE,
-     .unsure = AT(saved_unsure)},
-    {AT(saved_in_draws), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "SAVED IN ALL DRAWS",
-     .help = "the least and the most of all draws", .flags = SHOAL_FIELD_SPARSE},
-    {AT(waits_s[STUDY_WAITS]), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 1, NULL, "ALL WAITING",
-     .help = "hours of waiting for any reason", .unsure = AT(waits_unsure[STUDY_WAITS])},
-    {AT(waits_s[SIM_WAIT_LOCALITY]), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 1, NULL,
-     "FRAGMENTATION", .help = "hours of waiting while enough GPUs were free but scattered",
-     .unsure = AT(waits_unsure[SIM_WAIT_LOCALITY])},
-    {AT(waits_s[SIM_WAIT_FAIR_SHARE]), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 4, NULL, "FAIR SHARE",
-     .help = "hours of waiting because the group had used its quota and others had not",
-     .unsure = AT(waits_unsure[SIM_WAIT_FAIR_SHARE])},
-    {AT(waits_s[SIM_WAIT_CAPACITY]), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 1, NULL, "CAPACITY",
-     .help = "hours of waiting because too few GPUs were free",
-     .unsure = AT(waits_unsure[SIM_WAIT_CAPACITY]), .flags = SHOAL_FIELD_PAGE},
-    {AT(tally.utilization), SHOAL_FIELD_F64, SHOAL_UNIT_PERCENT, 1, 2, "utilization", "USEFUL",
-     .help = "GPU time of work that passes over that of all GPUs"},
-    {AT(tally.occupancy), SHOAL_FIELD_F64, SHOAL_UNIT_PERCENT, 0, 0, "occupancy", NULL,
-     .help = "GPU time held over that of all GPUs"},
-    {AT(fragmentation_ratio), SHOAL_FIELD_F64, SHOAL_UNIT_TIMES, 1, 0, "fragmentation_ratio", NULL,
-     .help = "fragmentation waiting of the base line over that of this run"},
-    {AT(saved_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 1, 0, "saved_gpu_s", NULL,
-     .help = "GPU time held less than in the base line, trials counted"},
-    {AT(spared_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 1, 0, "spared_gpu_s", NULL,
-     .help = "of that, work not run at all, less trials: exact"},
-    {AT(tally.avg_jct_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 5, "avg_jct_s", "AVG JCT",
-     .help = "mean completion time of jobs that pass, trials counted"},
-    {AT(tally.p50_jct_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "p50_jct_s", NULL,
-     .help = "half of them were done within this time"},
-    {AT(tally.p99_jct_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "p99_jct_s", NULL,
-     .help = "99 of 100 of them were done within this time"},
-    {AT(tally.held_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 0, "held_gpu_s", NULL,
-     .help = "GPU time held by jobs"},
-    {AT(tally.slow_all_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 0, "slow_gpu_s", NULL,
-     .help = "GPU time lost to slower places"},
-    {AT(books.recorded_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 0, "work_recorded_gpu_s", NULL,
-     .help = "GPU time of the trace"},
-    {AT(books.useful_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 0, "work_useful_gpu_s", NULL,
-     .help = "of that, of attempts that pass"},
-    {AT(books.lost_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 0, "work_lost_gpu_s", NULL,
-     .help = "of that, of attempts that failed"},
-    {AT(books.saved_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 1, 0, "work_saved_gpu_s", NULL,
-     .help = "of that, of attempts that are not run"},
-    {AT(books.trial_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 0, "trial_gpu_s", NULL,
-     .help = "spent in trials"},
-    {AT(tally.trial_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "trial_delay_s", NULL,
-     .help = "what trials delay the jobs that go on"},
-    {AT(caught), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 1, 0, "caught", NULL,
-     .help = "jobs found in their trial"},
-    {AT(cut), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 1, 0, "cut", NULL,
-     .help = "jobs stopped after one attempt"},
-    {AT(moves), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 5, "moves", "MOVES",
-     .help = "running jobs moved to other servers"},
-    {AT(restarts), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 0, "restarts", NULL,
-     .help = "starts of a job after its first, moves included"},
-    {AT(preempted), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 0, "preempted", NULL,
-     .help = "times a job was stopped for another"},
-    {AT(tally.cpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "cpu_s", NULL,
-     .help = "CPU time of the simulation"},
-    {AT(saved_range), SHOAL_FIELD_NUMBERS, SHOAL_UNIT_HOURS, 0, 0, "saved_gpu_s_range", NULL,
-     .help = "least and most of all draws"},
-    {AT(spared_range), SHOAL_FIELD_NUMBERS, SHOAL_UNIT_HOURS, 0, 0, "spared_gpu_s_range", NULL,
-     .help = "least and most of all draws"},
-    {AT(ratio_range), SHOAL_FIELD_NUMBERS, SHOAL_UNIT_TIMES, 0, 0, "fragmentation_ratio_range",
-     NULL, .help = "least and most of all draws"},
-    {AT(delays), SHOAL_FIELD_KEYED, SHOAL_UNIT_NONE, 0, 0, "delays", NULL,
-     .help = "waiting by size of job and reason", .of = &delays_schema},
-    {AT(sizes), SHOAL_FIELD_KEYED, SHOAL_UNIT_NONE, 0, 0, "sizes", NULL,
-     .help = "places by size of job", .of = &places_schema},
+    DATA(id, NONE, 0, "such as migrate"),
+    FIELD(name, "GUIDELINE", NONE, 0, 1, "in words"),
+    DATA(simulated, NONE, 0, "whether it could be"),
+    DATA(why_not, NONE, 0, "where it could not", OPTIONAL),
+    DATA(policy, NONE, 0, "the policy with its knobs but the quotas"),
+    FIELD(
+        saved_usd, "SAVED", USD, 1, 1, "the same in money, at the mean price of the cluster's GPUs",
+        .flags = SHOAL_FIELD_SPARSE | SHOAL_FIELD_OPTIONAL, .unsure = offsetof(ROW, saved_unsure)),
+    COLUMN(saved_shown_gpu_s, "GPU H SAVED", HOURS, 1, 3,
+           "GPU-hours held less than as it is, trials counted", SPARSE,
+           .unsure = offsetof(ROW, saved_unsure)),
+    COLUMN(saved_in_draws, "SAVED IN ALL DRAWS", NONE, 0, 1, "the least and the most of all draws",
+           SPARSE),
+    COLUMN(waits_s[STUDY_WAITS], "ALL WAITING", HOURS, -1, 1, "hours of waiting for any reason",
+           .unsure = offsetof(ROW, waits_unsure[STUDY_WAITS])),
+    COLUMN(waits_s[SIM_WAIT_LOCALITY], "FRAGMENTATION", HOURS, -1, 1,
+           "hours of waiting while enough GPUs were free but scattered",
+           .unsure = offsetof(ROW, waits_unsure[SIM_WAIT_LOCALITY])),
+    COLUMN(waits_s[SIM_WAIT_FAIR_SHARE], "FAIR SHARE", HOURS, -1, 4,
+           "hours of waiting because the group had used its quota and others had not",
+           .unsure = offsetof(ROW, waits_unsure[SIM_WAIT_FAIR_SHARE])),
+    COLUMN(waits_s[SIM_WAIT_CAPACITY], "CAPACITY", HOURS, -1, 1,
+           "hours of waiting because too few GPUs were free",
+           .unsure = offsetof(ROW, waits_unsure[SIM_WAIT_CAPACITY]), PAGED),
+    FIELD_NAMED(tally.utilization, "utilization", "USEFUL", PERCENT, 1, 2,
+                "GPU time of work that passes over that of all GPUs"),
+    DATA_NAMED(tally.occupancy, "occupancy", PERCENT, 0, "GPU time held over that of all GPUs"),
+    DATA(fragmentation_ratio, TIMES, 1,
+         "fragmentation waiting of the base line over that of this run"),
+    DATA(saved_gpu_s, HOURS, 1, "GPU time held less than in the base line, trials counted"),
+    DATA(spared_gpu_s, HOURS, 1, "of that, work not run at all, less trials: exact"),
+    FIELD_NAMED(tally.avg_jct_s, "avg_jct_s", "AVG JCT", SECONDS, -1, 5,
+                "mean completion time of jobs that pass, trials counted"),
+    DATA_NAMED(tally.p50_jct_s, "p50_jct_s", SECONDS, -1,
+               "half of them were done within this time"),
+    DATA_NAMED(tally.p99_jct_s, "p99_jct_s", SECONDS, -1,
+               "99 of 100 of them were done within this time"),
+    DATA_NAMED(tally.held_gpu_s, "held_gpu_s", HOURS, 0, "GPU time held by jobs"),
+    DATA_NAMED(tally.slow_all_gpu_s, "slow_gpu_s", HOURS, -1, "GPU time lost to slower places"),
+    DATA_NAMED(books.recorded_gpu_s, "work_recorded_gpu_s", HOURS, 0, "GPU time of the trace"),
+    DATA_NAMED(books.useful_gpu_s, "work_useful_gpu_s", HOURS, 0, "of that, of attempts that pass"),
+    DATA_NAMED(books.lost_gpu_s, "work_lost_gpu_s", HOURS, -1, "of that, of attempts that failed"),
+    DATA_NAMED(books.saved_gpu_s, "work_saved_gpu_s", HOURS, 1,
+               "of that, of attempts that are not run"),
+    DATA_NAMED(books.trial_gpu_s, "trial_gpu_s", HOURS, -1, "spent in trials"),
+    DATA_NAMED(tally.trial_s, "trial_delay_s", SECONDS, -1,
+               "what trials delay the jobs that go on"),
+    DATA(caught, COUNT, 1, "jobs found in their trial"),
+    DATA(cut, COUNT, 1, "jobs stopped after one attempt"),
+    FIELD(moves, "MOVES", COUNT, 0, 5, "running jobs moved to other servers"),
+    DATA(restarts, COUNT, 0, "starts of a job after its first, moves included"),
+    DATA(preempted, COUNT, 0, "times a job was stopped for another"),
+    DATA_NAMED(tally.cpu_s, "cpu_s", SECONDS, 0, "CPU time of the simulation"),
+    DATA_NAMED(saved_range, "saved_gpu_s_range", HOURS, 0, "least and most of all draws"),
+    DATA_NAMED(spared_range, "spared_gpu_s_range", HOURS, 0, "least and most of all draws"),
+    DATA_NAMED(ratio_range, "fragmentation_ratio_range", TIMES, 0, "least and most of all draws"),
+    DATA_AS(KEYED, delays, "delays", NONE, 0, "waiting by size of job and reason",
+            .of = &delays_schema),
+    DATA_AS(KEYED, sizes, "sizes", NONE, 0, "places by size of job", .of = &places_schema),
 };
-#undef AT
+#undef ROW
 /* Of the same records: what guidelines change besides. */
-#define AT(member) offsetof(struct run, member)
+#define ROW struct run
 static const shoal_field change_fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "GUIDELINE", .help = "in words"},
-    {AT(spread), SHOAL_FIELD_F64, SHOAL_UNIT_PERCENT, -1, 1, NULL, "SPREAD",
-     .help = "GPU time on more servers than the job needs"},
-    {AT(beside), SHOAL_FIELD_F64, SHOAL_UNIT_PERCENT, -1, 1, NULL, "BESIDE",
-     .help = "GPU time of jobs of several GPUs that share a server with another such job"},
-    {AT(tally.slow_all_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 1, NULL, "LOST TO SPEED",
-     .help = "GPU-hours lost to slower places"},
-    {AT(tally.occupancy), SHOAL_FIELD_F64, SHOAL_UNIT_PERCENT, 0, 1, NULL, "BUSY",
-     .help = "GPU time held over that of all GPUs"},
-    {AT(restarts), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, NULL, "RESTARTS",
-     .help = "starts of a job after its first, moves included"},
-    {AT(spared_in_draws), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "OF IT NOT RUN",
-     .help =
-         "GPU-hours of work that is not run at all, less trials, in all draws; the rest is speed",
-     .flags = SHOAL_FIELD_SPARSE},
+    COLUMN(name, "GUIDELINE", NONE, 0, 1, "in words"),
+    COLUMN(spread, "SPREAD", PERCENT, -1, 1, "GPU time on more servers than the job needs"),
+    COLUMN(beside, "BESIDE", PERCENT, -1, 1,
+           "GPU time of jobs of several GPUs that share a server with another such job"),
+    COLUMN(tally.slow_all_gpu_s, "LOST TO SPEED", HOURS, -1, 1, "GPU-hours lost to slower places"),
+    COLUMN(tally.occupancy, "BUSY", PERCENT, 0, 1, "GPU time held over that of all GPUs"),
+    COLUMN(restarts, "RESTARTS", COUNT, 0, 1, "starts of a job after its first, moves included"),
+    COLUMN(spared_in_draws, "OF IT NOT RUN", NONE, 0, 1,
+           "GPU-hours of work that is not run at all, less trials, in all draws; the rest is speed",
+           SPARSE),
 };
-#undef AT
-static const shoal_schema change_schema = {"changes", NULL, "One guideline, simulated",
-                                           change_fields, BASE_COUNT(change_fields)};
+#undef ROW
+SCHEMA(change, "changes", NULL, "One guideline, simulated");
 
-static const shoal_schema run_schema = {"runs", NULL, "One guideline, simulated", run_fields,
-                                        BASE_COUNT(run_fields)};
+SCHEMA(run, "runs", NULL, "One guideline, simulated");
 
 /* ---- what was studied ---- */
 
@@ -217,24 +174,18 @@ struct wait_row {
     double sizes_s[STUDY_SIZES], all_s, share;
 };
 
-#define AT(member) offsetof(struct wait_row, member)
+#define ROW struct wait_row
 static const shoal_field reason_fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "reason", "WAITING, HOURS",
-     .help = "what jobs waited for"},
-    {AT(sizes_s[0]), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 2, NULL, "1 GPU",
-     .help = "of jobs of one GPU", .flags = SHOAL_FIELD_SPARSE},
-    {AT(sizes_s[1]), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 2, NULL, "2-4 GPUs",
-     .help = "of jobs of 2 to 4 GPUs", .flags = SHOAL_FIELD_SPARSE},
-    {AT(sizes_s[2]), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 2, NULL, "5-8 GPUs",
-     .help = "of jobs of 5 to 8 GPUs", .flags = SHOAL_FIELD_SPARSE},
-    {AT(sizes_s[3]), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 2, NULL, ">8 GPUs",
-     .help = "of jobs of more than 8 GPUs", .flags = SHOAL_FIELD_SPARSE},
-    {AT(all_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 1, NULL, "ALL", .help = "of all jobs"},
-    {AT(share), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, NULL, "SHARE", .help = "of all waiting"},
+    FIELD_NAMED(name, "reason", "WAITING, HOURS", NONE, 0, 1, "what jobs waited for"),
+    COLUMN(sizes_s[0], "1 GPU", HOURS, 0, 2, "of jobs of one GPU", SPARSE),
+    COLUMN(sizes_s[1], "2-4 GPUs", HOURS, 0, 2, "of jobs of 2 to 4 GPUs", SPARSE),
+    COLUMN(sizes_s[2], "5-8 GPUs", HOURS, 0, 2, "of jobs of 5 to 8 GPUs", SPARSE),
+    COLUMN(sizes_s[3], ">8 GPUs", HOURS, 0, 2, "of jobs of more than 8 GPUs", SPARSE),
+    COLUMN(all_s, "ALL", HOURS, 0, 1, "of all jobs"),
+    COLUMN(share, "SHARE", SHARE, 0, 1, "of all waiting"),
 };
-#undef AT
-static const shoal_schema reason_schema = {"waiting", NULL, "One reason to wait", reason_fields,
-                                           BASE_COUNT(reason_fields)};
+#undef ROW
+SCHEMA(reason, "waiting", NULL, "One reason to wait");
 
 /* Jobs of one size that waited for one reason. */
 struct wait {
@@ -242,26 +193,21 @@ struct wait {
     double jobs, share, total_s, p50_s, p95_s;
 };
 
-#define AT(member) offsetof(struct wait, member)
+#define ROW struct wait
 static const shoal_field wait_fields[] = {
-    {AT(size), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "JOBS OF GPUS",
-     .help = "GPUs of the jobs"},
-    {AT(reason), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "WAITED FOR",
-     .help = "fragmentation: enough GPUs were free, but scattered; fair share: its group had used "
-             "its quota, others had not; capacity: too few GPUs were free"},
-    {AT(jobs), SHOAL_FIELD_F64, SHOAL_UNIT_COUNT, 0, 1, NULL, "JOBS", .help = "that waited for it"},
-    {AT(share), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, NULL, "OF ITS SIZE",
-     .help = "share of the jobs of the size"},
-    {AT(total_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 1, NULL, "HOURS",
-     .help = "for how many hours together"},
-    {AT(p50_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, NULL, "MEDIAN",
-     .help = "half of those that waited for it did for at most this"},
-    {AT(p95_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 1, NULL, "P95",
-     .help = "95 of 100 of them did for at most this; not told of fewer than 20 jobs"},
+    COLUMN(size, "JOBS OF GPUS", NONE, 0, 1, "GPUs of the jobs"),
+    COLUMN(reason, "WAITED FOR", NONE, 0, 1,
+           "fragmentation: enough GPUs were free, but scattered; fair share: its group had used "
+           "its quota, others had not; capacity: too few GPUs were free"),
+    COLUMN(jobs, "JOBS", COUNT, 0, 1, "that waited for it"),
+    COLUMN(share, "OF ITS SIZE", SHARE, 0, 1, "share of the jobs of the size"),
+    COLUMN(total_s, "HOURS", HOURS, 0, 1, "for how many hours together"),
+    COLUMN(p50_s, "MEDIAN", SECONDS, 0, 1, "half of those that waited for it did for at most this"),
+    COLUMN(p95_s, "P95", SECONDS, 0, 1,
+           "95 of 100 of them did for at most this; not told of fewer than 20 jobs"),
 };
-#undef AT
-static const shoal_schema wait_schema = {"wait", NULL, "Jobs of one size, one reason", wait_fields,
-                                         BASE_COUNT(wait_fields)};
+#undef ROW
+SCHEMA(wait, "wait", NULL, "Jobs of one size, one reason");
 
 /* Jobs of one size. */
 struct size_row {
@@ -270,31 +216,27 @@ struct size_row {
     double unsuccessful, spread, beside, slow_gpu_s;
 };
 
-#define AT(member) offsetof(struct size_row, member)
+#define ROW struct size_row
 static const shoal_field size_fields[] = {
-    {AT(size), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "GPUS", .help = "GPUs of the jobs"},
-    {AT(jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 1, NULL, "JOBS", .help = "of this size"},
-    {AT(unsuccessful), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, NULL, "UNSUCCESSFUL",
-     .help = "share of the jobs that did not pass, by the model"},
-    {AT(spread), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, NULL, "SPREAD",
-     .help = "share of their GPU time on more servers than needed"},
-    {AT(beside), SHOAL_FIELD_F64, SHOAL_UNIT_SHARE, 0, 1, NULL, "BESIDE",
-     .help = "share of their GPU time beside another job of several GPUs"},
-    {AT(slow_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 1, NULL, "LOST TO SPEED",
-     .help = "GPU-hours that slower places cost"},
+    COLUMN(size, "GPUS", NONE, 0, 1, "GPUs of the jobs"),
+    COLUMN(jobs, "JOBS", COUNT, 0, 1, "of this size"),
+    COLUMN(unsuccessful, "UNSUCCESSFUL", SHARE, 0, 1,
+           "share of the jobs that did not pass, by the model"),
+    COLUMN(spread, "SPREAD", SHARE, 0, 1, "share of their GPU time on more servers than needed"),
+    COLUMN(beside, "BESIDE", SHARE, 0, 1,
+           "share of their GPU time beside another job of several GPUs"),
+    COLUMN(slow_gpu_s, "LOST TO SPEED", HOURS, 0, 1, "GPU-hours that slower places cost"),
 };
-#undef AT
-static const shoal_schema size_schema = {"size", NULL, "Jobs of one size", size_fields,
-                                         BASE_COUNT(size_fields)};
+#undef ROW
+SCHEMA(size, "size", NULL, "Jobs of one size");
 
-#define AT(member) offsetof(struct study_said, member)
+#define ROW struct study_said
 static const shoal_field said_fields[] = {
-    {AT(what), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "ABOUT", .help = "what it is about"},
-    {AT(text), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, NULL, "FINDING", .help = "what is said"},
+    COLUMN(what, "ABOUT", NONE, 0, 1, "what it is about"),
+    COLUMN(text, "FINDING", NONE, 0, 1, "what is said"),
 };
-#undef AT
-static const shoal_schema said_schema = {"said", NULL, "A sentence", said_fields,
-                                         BASE_COUNT(said_fields)};
+#undef ROW
+SCHEMA(said, "said", NULL, "A sentence");
 
 /* A class of failures. */
 struct failure {
@@ -303,33 +245,28 @@ struct failure {
     struct study_lost lost;
 };
 
-#define AT(member) offsetof(struct failure, member)
+#define ROW struct failure
 static const shoal_field failure_fields[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "name", "CLASS", .help = "of failures"},
-    {AT(cause), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 2, "cause", "CAUSE",
-     .help = "user, infrastructure or unknown"},
-    {AT(retry), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 2, "retry", "CAN PASS",
-     .help = "whether a further attempt can"},
-    {AT(lost.jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 1, "jobs", "JOBS",
-     .help = "that met one"},
-    {AT(lost.passed), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 2, "passed", "PASSED",
-     .help = "of those passed in the end"},
-    {AT(lost.attempts), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 2, "attempts", "ATTEMPTS",
-     .help = "of those jobs"},
-    {AT(lost.lost_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 1, "lost_gpu_s", "GPU H LOST",
-     .help = "GPU time of the attempts that failed"},
+    FIELD(name, "CLASS", NONE, 0, 1, "of failures"),
+    FIELD(cause, "CAUSE", NONE, 0, 2, "user, infrastructure or unknown"),
+    FIELD(retry, "CAN PASS", NONE, 0, 2, "whether a further attempt can"),
+    FIELD_NAMED(lost.jobs, "jobs", "JOBS", COUNT, 0, 1, "that met one"),
+    FIELD_NAMED(lost.passed, "passed", "PASSED", COUNT, 0, 2, "of those passed in the end"),
+    FIELD_NAMED(lost.attempts, "attempts", "ATTEMPTS", COUNT, 0, 2, "of those jobs"),
+    FIELD_NAMED(lost.lost_gpu_s, "lost_gpu_s", "GPU H LOST", HOURS, 0, 1,
+                "GPU time of the attempts that failed"),
 };
-#undef AT
-static const shoal_schema failure_schema = {"classes", NULL, "A class of failures", failure_fields,
-                                            BASE_COUNT(failure_fields)};
+#undef ROW
+SCHEMA(failure, "classes", NULL, "A class of failures");
 
 struct row {
-    uint64_t jobs, too_large, seed, unsuccessful;
+    shoal_study_opts opts;
+    uint64_t jobs, too_large, unsuccessful;
     uint32_t gpus, servers, draws, v, echoes, pool_gpus, pool_servers;
     const char *cluster, *input_hash, *first, *second, *quota_source, *failure_source;
     const char *policy;
     bool cluster_chosen;
-    double round_s, restart_s, cpu_s, span_s, wall_s, trial_s, pool_wait_s, pool_held_gpu_s;
+    double cpu_s, span_s, wall_s, pool_wait_s, pool_held_gpu_s;
     double luck_wait_s, luck_fragmentation_s, luck_held_gpu_s;
     double usd_gpu_h, wasted_gpu_s, wasted_usd;
     const char *say_lost, *say_second, *say_unsure, *say_first, *say_waiting, *say_speed,
@@ -339,149 +276,95 @@ struct row {
     const struct row *self; /* of the objects inside */
 };
 
-#define AT(member) offsetof(struct row, member)
+#define ROW struct row
 static const shoal_field quota_fields[] = {
-    {AT(quota_source), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "source", NULL,
-     .help = "none, given, or share: by share of GPU time"},
-    {AT(quotas), SHOAL_FIELD_MAP, SHOAL_UNIT_COUNT, 0, 0, "gpus", NULL, .help = "by group"},
+    DATA_NAMED(quota_source, "source", NONE, 0, "none, given, or share: by share of GPU time"),
+    DATA_AS(MAP, quotas, "gpus", COUNT, 0, "by group"),
 };
-static const shoal_schema quota_schema = {"quotas", NULL, "GPUs that groups have a right to",
-                                          quota_fields, BASE_COUNT(quota_fields)};
+SCHEMA(quota, "quotas", NULL, "GPUs that groups have a right to");
 
 static const shoal_field pool_fields[] = {
-    {AT(pool_gpus), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 0, "gpus", NULL, .help = "in it"},
-    {AT(pool_servers), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 0, "servers", NULL, .help = "in it"},
-    {AT(trial_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "trial_s", NULL,
-     .help = "the longest trial"},
-    {AT(pool_wait_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 0, "wait_s", NULL,
-     .help = "what trials waited for it together"},
-    {AT(pool_held_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 0, "held_gpu_s", NULL,
-     .help = "GPU time held in it"},
+    DATA_NAMED(pool_gpus, "gpus", COUNT, 0, "in it"),
+    DATA_NAMED(pool_servers, "servers", COUNT, 0, "in it"),
+    DATA_NAMED(opts.trial_s, "trial_s", SECONDS, 0, "the longest trial"),
+    DATA_NAMED(pool_wait_s, "wait_s", SECONDS, -1, "what trials waited for it together"),
+    DATA_NAMED(pool_held_gpu_s, "held_gpu_s", HOURS, 0, "GPU time held in it"),
 };
-static const shoal_schema pool_schema = {"trial_pool", NULL, "Servers set apart for trials",
-                                         pool_fields, BASE_COUNT(pool_fields)};
+SCHEMA(pool, "trial_pool", NULL, "Servers set apart for trials");
 
 static const shoal_field failures_fields[] = {
-    {AT(failure_source), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "source", NULL,
-     .help = "model or none"},
-    {AT(unsuccessful), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, -1, 0, "unsuccessful", NULL,
-     .help = "jobs that did not pass"},
-    {AT(classes), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 0, "classes", NULL,
-     .help = "what failed", .of = &failure_schema},
+    DATA_NAMED(failure_source, "source", NONE, 0, "model or none"),
+    DATA(unsuccessful, COUNT, -1, "jobs that did not pass"),
+    LIST(classes, "classes", NULL, 0, failure_schema, "what failed"),
 };
-static const shoal_schema failures_schema = {"failures", NULL, "How jobs ended, by the model",
-                                             failures_fields, BASE_COUNT(failures_fields)};
+SCHEMA(failures, "failures", NULL, "How jobs ended, by the model");
 
 static const shoal_field finding_fields[] = {
-    {AT(v), SHOAL_FIELD_U32, SHOAL_UNIT_NONE, 0, 0, "v", NULL, .help = "1"},
-    {AT(say_first), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "first", NULL,
-     .help = "what to do first"},
-    {AT(say_lost), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "lost", NULL,
-     .help = "what failures and slow places cost"},
-    {AT(say_second), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "second", NULL,
-     .help = "what to do then"},
-    {AT(say_unsure), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "unsure", NULL,
-     .help = "guidelines that save in some draws and cost in others",
-     .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(say_waiting), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "waiting", NULL,
-     .help = "why jobs wait"},
-    {AT(say_speed), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "speed", NULL,
-     .help = "what spreading jobs out costs"},
-    {AT(say_failures), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "failures", NULL,
-     .help = "what failures cost"},
-    {AT(say_together), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "together", NULL,
-     .help = "what all guidelines together would do"},
-    {AT(say_luck), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "luck", NULL,
-     .help = "how much of a difference is luck"},
+    DATA(v, NONE, 0, "1"),
+    DATA_NAMED(say_first, "first", NONE, 0, "what to do first"),
+    DATA_NAMED(say_lost, "lost", NONE, 0, "what failures and slow places cost"),
+    DATA_NAMED(say_second, "second", NONE, 0, "what to do then"),
+    DATA_NAMED(say_unsure, "unsure", NONE, 0,
+               "guidelines that save in some draws and cost in others", OPTIONAL),
+    DATA_NAMED(say_waiting, "waiting", NONE, 0, "why jobs wait"),
+    DATA_NAMED(say_speed, "speed", NONE, 0, "what spreading jobs out costs"),
+    DATA_NAMED(say_failures, "failures", NONE, 0, "what failures cost"),
+    DATA_NAMED(say_together, "together", NONE, 0, "what all guidelines together would do"),
+    DATA_NAMED(say_luck, "luck", NONE, 0, "how much of a difference is luck"),
 };
-static const shoal_schema finding_schema = {"findings", NULL, "The study in sentences",
-                                            finding_fields, BASE_COUNT(finding_fields)};
+SCHEMA(finding, "findings", NULL, "The study in sentences");
 
 static const shoal_field luck_fields[] = {
-    {AT(echoes), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 0, "echoes", NULL,
-     .help = "further runs of the base line, submissions up to a round later"},
-    {AT(luck_wait_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "wait_s", NULL,
-     .help = "how far they differ in waiting"},
-    {AT(luck_fragmentation_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "fragmentation_s", NULL,
-     .help = "and in fragmentation waiting"},
-    {AT(luck_held_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, 0, 0, "held_gpu_s", NULL,
-     .help = "and in GPU time held"},
+    DATA(echoes, COUNT, 0, "further runs of the base line, submissions up to a round later"),
+    DATA_NAMED(luck_wait_s, "wait_s", SECONDS, 0, "how far they differ in waiting"),
+    DATA_NAMED(luck_fragmentation_s, "fragmentation_s", SECONDS, 0, "and in fragmentation waiting"),
+    DATA_NAMED(luck_held_gpu_s, "held_gpu_s", HOURS, 0, "and in GPU time held"),
 };
-static const shoal_schema luck_schema = {"luck", NULL, "What differs without a reason", luck_fields,
-                                         BASE_COUNT(luck_fields)};
+SCHEMA(luck, "luck", NULL, "What differs without a reason");
 
 static const shoal_field fields[] = {
-    {AT(jobs), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "jobs", NULL, .help = "that were studied"},
-    {AT(too_large), SHOAL_FIELD_U64, SHOAL_UNIT_COUNT, 0, 0, "too_large", NULL,
-     .help = "jobs that can never run on the cluster, left out"},
-    {AT(gpus), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 0, "gpus", NULL, .help = "of the cluster"},
-    {AT(servers), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 0, "servers", NULL,
-     .help = "of the cluster"},
-    {AT(cluster), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "cluster", "CLUSTER",
-     .help = "its spec"},
-    {AT(cluster_chosen), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 0, "cluster_chosen", NULL,
-     .help = "as none was given"},
-    {AT(seed), SHOAL_FIELD_U64, SHOAL_UNIT_NONE, 0, 0, "seed", "SEED",
-     .help = "of everything drawn"},
-    {AT(input_hash), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "input_hash", "INPUT HASH",
-     .help = "of the trace"},
-    {AT(draws), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, 0, 0, "draws", "DRAWS",
-     .help = "times that failures and submissions were drawn"},
-    {AT(span_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "span_s", NULL,
-     .help = "from the first submission to the last end if nobody had waited"},
-    {AT(wall_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, "wall_s", NULL,
-     .help = "time the study took"},
-    {AT(policy), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, NULL, "POLICY",
-     .help = "with all guidelines"},
-    {AT(round_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, NULL, "ROUND",
-     .help = "time between two decisions"},
-    {AT(restart_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, NULL, "RESTART",
-     .help = "time a start or move takes"},
-    {AT(cpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, 0, 0, NULL, "CPU TIME, ALL RUNS",
-     .help = "of all simulations"},
-    {AT(usd_gpu_h), SHOAL_FIELD_F64, SHOAL_UNIT_USD, 0, 0, "usd_gpu_h", "PRICE OF A GPU-HOUR",
-     .help = "mean price of the cluster's GPUs", .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(wasted_gpu_s), SHOAL_FIELD_F64, SHOAL_UNIT_HOURS, -1, 0, "wasted_gpu_s", NULL,
-     .help = "GPU time that attempts that fail and slow places cost"},
-    {AT(wasted_usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, -1, 0, "wasted_usd", NULL,
-     .help = "the same in money", .flags = SHOAL_FIELD_OPTIONAL},
-    {AT(self), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "quotas", NULL,
-     .help = "GPUs that groups have a right to", .of = &quota_schema},
-    {AT(self), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "trial_pool", NULL,
-     .help = "servers set apart for trials", .of = &pool_schema},
-    {AT(self), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "failures", NULL,
-     .help = "how jobs ended, by the model", .of = &failures_schema},
-    {AT(lost_range), SHOAL_FIELD_NUMBERS, SHOAL_UNIT_HOURS, 0, 0, "lost_gpu_s_range", NULL,
-     .help = "least and most of all draws that failures cost"},
-    {AT(first), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "first", NULL,
-     .help = "the guideline to begin with"},
-    {AT(second), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 0, "second", NULL,
-     .help = "and the one after it"},
-    {AT(self), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "findings", NULL,
-     .help = "the study in sentences", .of = &finding_schema},
-    {AT(self), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "luck", NULL,
-     .help = "what differs without a reason", .of = &luck_schema},
-    {AT(runs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "runs", "What each guideline would save",
-     .help = "the base line, each guideline, all of them", .of = &run_schema},
-    {AT(waiting), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "Why jobs wait",
-     .help = "by reason and size of job", .of = &reason_schema},
-    {AT(runs), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "What guidelines change besides",
-     .help = "places, restarts, work", .flags = SHOAL_FIELD_PAGE, .of = &change_schema},
-    {AT(waits), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "Who waits, and how long",
-     .help = "as it is", .flags = SHOAL_FIELD_PAGE, .of = &wait_schema},
-    {AT(sizes), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "Jobs by size",
-     .help = "as it is", .flags = SHOAL_FIELD_PAGE, .of = &size_schema},
-    {AT(classes), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "Failures, by class (model)",
-     .help = "what failed", .flags = SHOAL_FIELD_PAGE, .of = &failure_schema},
-    {AT(said), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL, "Findings",
-     .help = "the study in sentences", .flags = SHOAL_FIELD_PAGE, .of = &said_schema},
-    {AT(model), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, NULL,
-     "What is measured and what is modelled", .help = "where figures come from",
-     .flags = SHOAL_FIELD_PAGE, .of = &said_schema},
+    DATA(jobs, COUNT, 0, "that were studied"),
+    DATA(too_large, COUNT, 0, "jobs that can never run on the cluster, left out"),
+    DATA(gpus, COUNT, 0, "of the cluster"),
+    DATA(servers, COUNT, 0, "of the cluster"),
+    FIELD(cluster, "CLUSTER", NONE, 0, 0, "its spec"),
+    DATA(cluster_chosen, NONE, 0, "as none was given"),
+    FIELD_NAMED(opts.seed, "seed", "SEED", NONE, 0, 0, "of everything drawn"),
+    FIELD(input_hash, "INPUT HASH", NONE, 0, 0, "of the trace"),
+    FIELD(draws, "DRAWS", COUNT, 0, 0, "times that failures and submissions were drawn"),
+    DATA(span_s, SECONDS, 0, "from the first submission to the last end if nobody had waited"),
+    DATA(wall_s, SECONDS, 0, "time the study took"),
+    COLUMN(policy, "POLICY", NONE, 0, 0, "with all guidelines"),
+    COLUMN(opts.round_s, "ROUND", SECONDS, 0, 0, "time between two decisions"),
+    COLUMN(opts.restart_s, "RESTART", SECONDS, 0, 0, "time a start or move takes"),
+    COLUMN(cpu_s, "CPU TIME, ALL RUNS", SECONDS, 0, 0, "of all simulations"),
+    FIELD(usd_gpu_h, "PRICE OF A GPU-HOUR", USD, 0, 0, "mean price of the cluster's GPUs",
+          OPTIONAL),
+    DATA(wasted_gpu_s, HOURS, -1, "GPU time that attempts that fail and slow places cost"),
+    DATA(wasted_usd, USD, -1, "the same in money", OPTIONAL),
+    RECORD(self, "quotas", quota_schema, "GPUs that groups have a right to"),
+    RECORD(self, "trial_pool", pool_schema, "servers set apart for trials"),
+    RECORD(self, "failures", failures_schema, "how jobs ended, by the model"),
+    DATA_NAMED(lost_range, "lost_gpu_s_range", HOURS, 0,
+               "least and most of all draws that failures cost"),
+    DATA(first, NONE, 0, "the guideline to begin with"),
+    DATA(second, NONE, 0, "and the one after it"),
+    RECORD(self, "findings", finding_schema, "the study in sentences"),
+    RECORD(self, "luck", luck_schema, "what differs without a reason"),
+    LIST(runs, "runs", "What each guideline would save", 1, run_schema,
+         "the base line, each guideline, all of them"),
+    LIST(waiting, NULL, "Why jobs wait", 1, reason_schema, "by reason and size of job"),
+    LIST(runs, NULL, "What guidelines change besides", 1, change_schema, "places, restarts, work",
+         PAGED),
+    LIST(waits, NULL, "Who waits, and how long", 1, wait_schema, "as it is", PAGED),
+    LIST(sizes, NULL, "Jobs by size", 1, size_schema, "as it is", PAGED),
+    LIST(classes, NULL, "Failures, by class (model)", 1, failure_schema, "what failed", PAGED),
+    LIST(said, NULL, "Findings", 1, said_schema, "the study in sentences", PAGED),
+    LIST(model, NULL, "What is measured and what is modelled", 1, said_schema,
+         "where figures come from", PAGED),
 };
-#undef AT
-static const shoal_schema study_schema = {"study", NULL, "A study of a trace", fields,
-                                          BASE_COUNT(fields)};
+#undef ROW
+static const shoal_schema study_schema = SCHEMA_OF("study", NULL, "A study of a trace", fields);
 
 const shoal_schema *shoal_study_schema(void)
 {
@@ -522,7 +405,7 @@ static shoal_records fill_delays(struct page_made *made, const struct study_tall
         for (uint32_t w = 0; w <= SIM_WAIT_COUNT; w++)
             rows[s].by[w] = &t->delays[s][w];
     }
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = STUDY_SIZES + 1};
+    return page_records(rows, STUDY_SIZES + 1);
 }
 
 static shoal_records fill_places(struct page_made *made, const struct study_tally *t,
@@ -538,7 +421,7 @@ static shoal_records fill_places(struct page_made *made, const struct study_tall
             .beside_gpu_s = t->beside_gpu_s[s],
             .slow_gpu_s = t->slow_gpu_s[s],
         };
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = STUDY_SIZES};
+    return page_records(rows, STUDY_SIZES);
 }
 
 static double sum_of(const double *sizes)
@@ -608,7 +491,7 @@ static shoal_records fill_runs(struct page_made *made, const struct study *s)
         if (run->simulated)
             fill_simulated(made, s, r, servers, run);
     }
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = STUDY_RUNS};
+    return page_records(rows, STUDY_RUNS);
 }
 
 /* A row for each reason, a column for each size that has jobs. */
@@ -627,7 +510,7 @@ static shoal_records fill_waiting(struct page_made *made, const struct study *s)
         rows[i].all_s = t->delays[STUDY_ALL][reasons[i].why].total_s;
         rows[i].share = all_s > 0 ? rows[i].all_s / all_s : 0;
     }
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = SIM_WAIT_COUNT};
+    return page_records(rows, SIM_WAIT_COUNT);
 }
 
 /* Median and tail over the jobs that waited for the reason. Nobody waits long for the next round. */
@@ -651,7 +534,7 @@ static shoal_records fill_waits(struct page_made *made, const struct study *s)
                     .p95_s = d->jobs >= STUDY_FEW ? d->p95_s : (double)NAN,
                 };
         }
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = count};
+    return page_records(rows, count);
 }
 
 static shoal_records fill_sizes(struct page_made *made, const struct study *s)
@@ -675,7 +558,7 @@ static shoal_records fill_sizes(struct page_made *made, const struct study *s)
             .slow_gpu_s = t->slow_gpu_s[size],
         };
     }
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = count};
+    return page_records(rows, count);
 }
 
 static shoal_records fill_classes(struct page_made *made, const struct study *s)
@@ -687,7 +570,7 @@ static shoal_records fill_classes(struct page_made *made, const struct study *s)
                                    .cause = study_cause_name(study_classes[c].cause),
                                    .retry = study_classes[c].retry,
                                    .lost = s->lost[c]};
-    return (shoal_records){.first = rows, .stride = sizeof *rows, .count = STUDY_CLASSES};
+    return page_records(rows, STUDY_CLASSES);
 }
 
 /* Of groups that have jobs. */
@@ -770,7 +653,7 @@ static void fill_row(struct page_made *made, const struct study_case *c, struct 
     row->servers = c->cluster.node_count;
     row->cluster = c->spec.data != NULL ? c->spec.data : "";
     row->cluster_chosen = c->chosen;
-    row->seed = s->opts.seed;
+    row->opts = s->opts;
     row->input_hash = page_made_text(made, "%016" PRIx64, s->trace->input_hash);
     row->draws = s->more_count + 1;
     row->span_s = s->jobs.to_s - s->jobs.from_s;
@@ -779,7 +662,6 @@ static void fill_row(struct page_made *made, const struct study_case *c, struct 
     row->quotas = fill_quotas(made, s);
     row->pool_gpus = s->pool.gpus;
     row->pool_servers = s->pool.node_count;
-    row->trial_s = s->opts.trial_s;
     row->pool_wait_s = s->pool_wait_s;
     row->pool_held_gpu_s = s->pool_gpu_s;
     row->failure_source = s->opts.failures == SHOAL_STUDY_FAILURES_NONE ? "none" : "model";
@@ -790,8 +672,6 @@ static void fill_row(struct page_made *made, const struct study_case *c, struct 
     row->second = second == STUDY_BASE ? NULL : study_guidelines[second].id;
     fill_words(made, c, row);
     row->policy = s->runs[STUDY_TOGETHER].policy;
-    row->round_s = s->opts.round_s;
-    row->restart_s = s->opts.restart_s;
     row->cpu_s = cpu_of(s);
     row->usd_gpu_h = study_usd_gpu_h(s);
     row->wasted_gpu_s = study_wasted_gpu_s(s);
@@ -815,7 +695,7 @@ shoal_status study_result(struct study_case *c, const shoal_result **out_result,
         fill_row(made, c, row);
         made->result.title = page_made_text(made, "What holds %u GPUs back", c->cluster.gpus);
         made->result.schema = &study_schema;
-        made->result.records = (shoal_records){.first = row, .stride = sizeof *row, .count = 1};
+        made->result.records = page_records(row, 1);
         const char *verdict[] = {row->say_lost, row->say_first, row->say_unsure};
         for (size_t i = 0; i < BASE_COUNT(verdict); i++)
             if (verdict[i] != NULL)

@@ -1,6 +1,5 @@
 /* run.c - the public face of the study (shoal/study.h), and its runs: the base line, each guideline, all of them.
  *
- * Structs of callers compiled against an older header are shorter: what they do not know of keeps its default.
  * Tests: tests/unit/study/test_run.c, tests/unit/cli/test_cmd_study.c, tests/cli/test_study.py. */
 #include "study/study.h"
 
@@ -517,9 +516,7 @@ const shoal_opt *shoal_study_opt_rows(size_t *out_count)
 
 void shoal_study_opts_init(shoal_study_opts *opts)
 {
-    memset(opts, 0, sizeof *opts);
-    opts->struct_size = sizeof *opts;
-    base_opt_defaults(rows, BASE_COUNT(rows), opts);
+    base_opt_take(rows, BASE_COUNT(rows), NULL, opts, sizeof *opts);
 }
 
 void study_case_free(void *what)
@@ -570,9 +567,7 @@ shoal_status shoal_study_run(shoal_env *env, const shoal_study_opts *given, shoa
 {
     shoal_study_opts opts;
 
-    shoal_study_opts_init(&opts);
-    if (given != NULL && given->struct_size >= sizeof given->struct_size)
-        memcpy(&opts, given, given->struct_size < sizeof opts ? given->struct_size : sizeof opts);
+    base_opt_take(rows, BASE_COUNT(rows), given, &opts, sizeof opts);
     if (env == NULL || out_result == NULL || opts.traces == NULL || opts.trace_count == 0)
         return base_err(err, SHOAL_E_INVAL, "a study needs shoal_study_opts_init and a trace");
     struct study_case *c = base_calloc(env_alloc(env), 1, sizeof *c);

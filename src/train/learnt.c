@@ -216,7 +216,7 @@ shoal_status train_learnt_picture(struct train_learnt *l, const shoal_picture *p
 
     if (st != SHOAL_OK)
         return st;
-    p = page_made_picture(l->made);
+    p = page_picture(l->made, picture->type, "", "", NULL, 0);
     if (p == NULL)
         return base_err_nomem(err, "keeping what was learnt");
     *p = *picture;

@@ -520,26 +520,13 @@ static void fill_curve(struct making *m)
 static shoal_picture *add_picture(struct making *m, shoal_picture_type type, const char *name,
                                   const char *title, size_t points, shoal_series **out_series)
 {
-    shoal_series *series = page_made_alloc(m->made, 1, sizeof *series);
-    float *x = page_made_alloc(m->made, points, sizeof *x);
-    float *y = page_made_alloc(m->made, points, sizeof *y);
-    shoal_picture *picture =
-        series == NULL || x == NULL || y == NULL ? NULL : page_made_picture(m->made);
+    shoal_picture *picture = page_picture(m->made, type, name, title, NULL, 1);
 
-    if (picture == NULL)
+    *out_series = picture != NULL ? page_series(m->made, picture, title, 0, points) : NULL;
+    if (*out_series == NULL)
         return NULL;
-    series->x = x;
-    series->y = y;
-    *out_series = series;
-    *picture = (shoal_picture){
-        .type = type,
-        .name = name,
-        .title = title,
-        .x = {.title = "time", .unit = SHOAL_UNIT_SECONDS},
-        .series = series,
-        .series_count = 1,
-        .after = m->learnt->list_count > 0 ? m->learnt->list[0].schema->name : "",
-    };
+    picture->x = (shoal_axis){.title = "time", .unit = SHOAL_UNIT_SECONDS};
+    picture->after = m->learnt->list_count > 0 ? m->learnt->list[0].schema->name : "";
     return picture;
 }
 
@@ -573,17 +560,13 @@ static void draw_values(struct making *m, const char *name, const char *title, b
         char clock[32];
         if (!isfinite(value) || seen++ != (drawn > 1 ? count * (finite - 1) / (drawn - 1) : 0))
             continue;
-        ((float *)(uintptr_t)series->x)[count] =
-            (float)seconds_of(m->r, m->r->trail.value[i].at_ns);
-        ((float *)(uintptr_t)series->y)[count] = (float)value;
+        page_point(series, seconds_of(m->r, m->r->trail.value[i].at_ns), value);
         texts[count++] =
             page_made_text(m->made, "clock %s",
                            base_format_count(m->r->trail.value[i].clock, clock, sizeof clock));
         low = fmin(low, value);
         high = fmax(high, value);
     }
-    series->name = picture->title;
-    series->count = count;
     series->texts = texts;
     picture->note =
         held_out ? "on data held out, over time; less is better" : "over time; less is better";
@@ -620,18 +603,14 @@ static void draw_crew(struct making *m)
     shoal_mark *marks = page_made_alloc(m->made, trail->crews, sizeof *marks);
     if (picture == NULL || marks == NULL)
         return;
-    float *x = (float *)(uintptr_t)series->x, *y = (float *)(uintptr_t)series->y;
     for (uint32_t i = 0; i < trail->crews; i++) {
-        x[i] = (float)seconds_of(m->r, trail->crew[i].at_ns);
-        y[i] = (float)trail->crew[i].workers;
+        page_point(series, seconds_of(m->r, trail->crew[i].at_ns), trail->crew[i].workers);
         if (i > 0 && trail->crew[i].lost > trail->crew[i - 1].lost)
             marks[picture->mark_count++] =
                 (shoal_mark){seconds_of(m->r, trail->crew[i].at_ns), "lost"};
     }
-    x[trail->crews] = (float)m->r->seconds;
-    y[trail->crews] = y[trail->crews - 1];
+    page_point(series, m->r->seconds, trail->crew[trail->crews - 1].workers);
     series->name = "workers";
-    series->count = trail->crews + (size_t)1;
     picture->marks = marks;
     picture->note = picture->mark_count > 0 ? "over time; dashed: one was lost" : "over time";
     picture->y = (shoal_axis){.unit = SHOAL_UNIT_COUNT};

@@ -2,8 +2,7 @@
  * is not is an error in words and nothing else. */
 #include "base/assert.h"
 #include "env/env.h"
-#include "market/jobs_file.h"
-#include "market/speeds.h"
+#include "market/jobs.h"
 #include <math.h>
 #include <string.h>
 

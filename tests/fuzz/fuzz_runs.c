@@ -1,7 +1,6 @@
 /* Any bytes as runs: refused with words, or runs that are right in themselves; a few of them are fitted
  * and asked, and no answer is out of order: intervals hold their middle, loss never costs less time. */
 #include "advise/choose.h"
-#include "advise/next.h"
 #include "base/assert.h"
 #include <math.h>
 

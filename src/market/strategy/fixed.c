@@ -11,11 +11,6 @@ struct note {
     uint32_t offer;
 };
 
-static double per_step(const struct market_view *v, uint32_t offer)
-{
-    return v->usd_h[offer] / v->job->speed[v->prices->offers[offer].kind];
-}
-
 /* Whether the job would be in time there if it were never interrupted. */
 static bool in_time(const struct market_view *v, uint32_t offer)
 {
@@ -39,7 +34,7 @@ static uint32_t cheapest(const struct market_view *v, bool had, bool fast)
             continue;
         if (fast && !in_time(v, o))
             continue;
-        if (best == MARKET_NONE || per_step(v, o) < per_step(v, best))
+        if (best == MARKET_NONE || market_per_step(v, o) < market_per_step(v, best))
             best = o;
     }
     return best;

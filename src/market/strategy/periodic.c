@@ -22,23 +22,14 @@ struct note {
     double next_s;
 };
 
-static double per_step(const struct market_view *v, uint32_t offer)
-{
-    return v->usd_h[offer] / v->job->speed[v->prices->offers[offer].kind];
-}
-
-static bool had(const struct market_view *v, uint32_t offer)
-{
-    return !isnan(v->usd_h[offer]) && v->up[offer] >= v->job->instances;
-}
-
 static void choose(const struct market_view *v, struct note *note)
 {
-    uint32_t best = v->held != MARKET_NONE && had(v, v->held) ? v->held : MARKET_NONE;
+    uint32_t best = v->held != MARKET_NONE && market_had(v, v->held) ? v->held : MARKET_NONE;
 
     for (size_t i = 0; i < v->candidate_count; i++) {
         uint32_t o = v->candidates[i];
-        if (had(v, o) && (best == MARKET_NONE || per_step(v, o) < per_step(v, best)))
+        if (market_had(v, o) &&
+            (best == MARKET_NONE || market_per_step(v, o) < market_per_step(v, best)))
             best = o;
     }
     note->chosen = best != MARKET_NONE;
@@ -54,7 +45,7 @@ static void score(const void *knobs, void *memory, const struct market_view *v, 
     if (v->now_s >= note->next_s) {
         choose(v, note);
         note->next_s = v->now_s + k->every_s;
-    } else if (!note->chosen || !had(v, note->offer)) {
+    } else if (!note->chosen || !market_had(v, note->offer)) {
         choose(v, note);
     }
     *idle = 1;

@@ -107,11 +107,6 @@ static double speed_of(const struct market_view *v, uint32_t offer)
     return market_pace_mean(market_pace(v->costs, v->job->speed[v->prices->offers[offer].kind]));
 }
 
-static bool had(const struct market_view *v, uint32_t offer)
-{
-    return !isnan(v->usd_h[offer]) && v->up[offer] >= v->job->instances;
-}
-
 static bool spot(const struct market_view *v, uint32_t offer)
 {
     return v->prices->offers[offer].how == MARKET_SPOT;
@@ -216,7 +211,7 @@ static uint32_t list_paces(const struct knobs *k, const struct market_view *v,
     for (size_t i = 0; i < v->candidate_count; i++) {
         uint32_t o = v->candidates[i], at = 0;
         double speed = v->speed[i];
-        if (!had(v, o))
+        if (!market_had(v, o))
             continue;
         while (at < count && paces[at].speed != speed)
             at++;
@@ -399,7 +394,7 @@ static double least_go_usd(const struct knobs *k, const struct market_view *v,
 
     for (size_t i = 0; i < v->candidate_count; i++) {
         uint32_t o = v->candidates[i];
-        if (!had(v, o) || usd_s(v, o) > note->step_usd * v->speed[i])
+        if (!market_had(v, o) || usd_s(v, o) > note->step_usd * v->speed[i])
             continue;
         double risk = risk_now(k, v, note, o), go = go_usd(v, note, o);
         if (go < least && gain_of(v, note, o, risk) * stays_s(k, v, risk) > go)
@@ -444,7 +439,7 @@ static double wait_gain(const struct knobs *k, const struct market_view *v, cons
 
     for (size_t i = 0; i < v->candidate_count; i++) {
         uint32_t o = v->candidates[i];
-        if (!spot(v, o) || isnan(v->usd_h[o]) || had(v, o))
+        if (!spot(v, o) || isnan(v->usd_h[o]) || market_had(v, o))
             continue;
         double risk_new = risk_at(k, v, note, o, 0);
         double better =
@@ -495,7 +490,7 @@ static void score(const void *knobs, void *memory, const struct market_view *v, 
     for (size_t i = 0; i < v->candidate_count; i++) {
         uint32_t o = v->candidates[i];
         out[i] = INFINITY;
-        if (!had(v, o))
+        if (!market_had(v, o))
             continue;
         if (o != v->held && usd_s(v, o) - note->step_usd * v->speed[i] > *idle)
             continue; /* holding nothing is better, before risks and going are counted */

@@ -14,16 +14,6 @@
 
 #include <math.h>
 
-static double per_step(const struct market_view *v, uint32_t offer)
-{
-    return v->usd_h[offer] / v->job->speed[v->prices->offers[offer].kind];
-}
-
-static bool had(const struct market_view *v, uint32_t offer)
-{
-    return !isnan(v->usd_h[offer]) && v->up[offer] >= v->job->instances;
-}
-
 /* Steps that should be done at a time. */
 static double expected(const struct market_view *v, double at_s)
 {
@@ -39,9 +29,9 @@ static uint32_t cheapest(const struct market_view *v, enum market_how how)
 
     for (size_t i = 0; i < v->candidate_count; i++) {
         uint32_t o = v->candidates[i];
-        if (v->prices->offers[o].how != how || !had(v, o))
+        if (v->prices->offers[o].how != how || !market_had(v, o))
             continue;
-        if (best == MARKET_NONE || per_step(v, o) < per_step(v, best))
+        if (best == MARKET_NONE || market_per_step(v, o) < market_per_step(v, best))
             best = o;
     }
     return best;
@@ -58,7 +48,7 @@ static bool has_spot(const struct market_view *v)
 
 static uint32_t choose(const struct market_view *v)
 {
-    bool held = v->held != MARKET_NONE && had(v, v->held);
+    bool held = v->held != MARKET_NONE && market_had(v, v->held);
     bool held_spot = held && v->prices->offers[v->held].how == MARKET_SPOT;
     double change_s = v->costs->startup_s + v->costs->checkpoint_s;
 

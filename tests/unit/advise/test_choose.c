@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "advise/next.h"
-#include "advise/tables.h"
+#include "advise/save.h"
 #include "advise_world.h"
 #include "property.h"
 #include "torture.h"

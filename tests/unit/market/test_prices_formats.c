@@ -1,8 +1,8 @@
-/* Tests of the readers of prices (src/market/prices_*.c), reader.c, when.c and kinds.c. */
+/* Tests of the readers of prices (src/market/prices_*.c), reader.c, when.c and draft.c. */
 #include "prices_text.h"
 #include "unit/market/market_world.h"
 
-#include "market/kinds.h"
+#include "market/draft.h"
 #include "market/reader.h"
 #include "market/when.h"
 

@@ -1,4 +1,4 @@
-/* Tests of src/market/strategy.c, strategy_age.c and the strategies. */
+/* Tests of src/market/strategy.c and the strategies. */
 #include "property.h"
 #include "small_world.h"
 #include "torture.h"
