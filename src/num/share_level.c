@@ -115,7 +115,7 @@ static shoal_status pass(struct num_share *s, uint32_t set, const struct share_q
 static shoal_status gather(struct num_share *s, const uint32_t *open_row, size_t open,
                            double weight)
 {
-    shoal_status st = num_share_rows_reserve(s->alloc, &s->active, &s->active_cap, s->kinds, open);
+    shoal_status st = num_share_rows_reserve(&s->room, &s->active, s->kinds, open);
 
     if (st != SHOAL_OK)
         return st;
@@ -143,12 +143,8 @@ static shoal_status ask(struct num_share *s, const struct instance *in, const do
                         struct core *c, struct share_answer *out)
 {
     double column[NUM_KINDS_MAX];
-    uint32_t index;
-    shoal_status st = num_share_col(s, c->columns, s->kinds, price);
-
-    if (st != SHOAL_OK)
-        return st;
     struct share_query query = {.price = price, .t = c->t, .delta = 1};
+
     s->ask(in->rows, 0, share_padded(in->rows->count), &query, NULL, NULL, NULL, out);
     for (uint32_t j = 0; j < s->kinds; j++) {
         out->use[j] += in->fixed0[j] + in->fixed1[j] * c->t;
@@ -156,9 +152,7 @@ static shoal_status ask(struct num_share *s, const struct instance *in, const do
         out->slope += price[j] * in->fixed1[j];
         column[j] = fmax(out->use[j] / s->capacity[j], 0);
     }
-    st = num_lp_add(s->master, 1, column, &index);
-    c->columns++;
-    return st;
+    return num_share_col(s, s->master, &c->columns, 1, column, price);
 }
 
 /* Prices the master proposes, scaled so that the cluster costs 1. */
@@ -171,19 +165,6 @@ static void proposed(const struct num_share *s, double *out_price)
         sum += fmax(dual[j], 0);
     for (uint32_t j = 0; j < s->kinds; j++)
         out_price[j] = fmax(dual[j], 0) / sum / s->capacity[j];
-}
-
-/* Prices whose answers are worth having again at another speed: those in the mix, moved to the
- * front. Returns how many. */
-static uint32_t keep_columns(struct num_share *s, uint32_t columns)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < columns; i++)
-        if (num_lp_value(s->master, i) > 0)
-            memmove(s->col_price + (size_t)s->kinds * kept++, s->col_price + (size_t)s->kinds * i,
-                    s->kinds * sizeof *s->col_price);
-    return kept;
 }
 
 /* At fixed c->t: columns until value and bound are within `slack` of each other, or far enough from
@@ -255,7 +236,7 @@ static shoal_status core_solve(struct num_share *s, const struct instance *in, s
     for (uint32_t step = 0; step < STEPS_MAX; step++) {
         struct share_answer best = {.cost = -1}, sums;
         double price[NUM_KINDS_MAX];
-        shoal_status st = num_share_master(s, s->kinds, ones, NULL);
+        shoal_status st = num_lp_ready(s->alloc, s->kinds, ones, NULL, &s->master);
         if (st != SHOAL_OK)
             return st;
         c->columns = 0;
@@ -288,7 +269,7 @@ static shoal_status core_solve(struct num_share *s, const struct instance *in, s
             return SHOAL_OK;
         }
         c->t = next;
-        kept = keep_columns(s, c->columns);
+        kept = num_share_col_keep(s, c->columns);
     }
     return SHOAL_OK;
 }
@@ -407,26 +388,18 @@ static void emit_slope(struct num_share *s, const double *need, const double *pr
 
 static shoal_status reserve(struct num_share *s, uint32_t out_kinds)
 {
-    size_t n = s->rows.count, chunks = share_chunks(n);
+    size_t n = s->rows.count, chunks = share_chunks(n), rows = chunks * SHARE_CHUNK;
 
-    if (base_reserve(s->alloc, (void **)&s->chunks, &s->chunk_cap, chunks, sizeof *s->chunks) !=
-            0 ||
-        base_reserve(s->alloc, (void **)&s->active_row[0], &s->active_row_cap[0],
-                     chunks * SHARE_CHUNK, sizeof **s->active_row) != 0 ||
-        base_reserve(s->alloc, (void **)&s->active_row[1], &s->active_row_cap[1],
-                     chunks * SHARE_CHUNK, sizeof **s->active_row) != 0 ||
-        base_reserve(s->alloc, (void **)&s->code[0], &s->code_cap[0], chunks * SHARE_CHUNK, 1) !=
-            0 ||
-        base_reserve(s->alloc, (void **)&s->active_code, &s->active_code_cap, chunks * SHARE_CHUNK,
-                     1) != 0 ||
-        base_reserve(s->alloc, (void **)&s->code[1], &s->code_cap[1], chunks * SHARE_CHUNK, 1) !=
-            0 ||
-        base_reserve(s->alloc, (void **)&s->opened, &s->opened_cap, chunks * SHARE_CHUNK,
-                     sizeof *s->opened) != 0 ||
-        base_reserve(s->alloc, (void **)&s->x, &s->x_cap, n * out_kinds, sizeof *s->x) != 0 ||
-        base_reserve(s->alloc, (void **)&s->slope, &s->slope_cap, n, sizeof *s->slope) != 0)
-        return SHOAL_E_NOMEM;
-    return SHOAL_OK;
+    BASE_ROOM(&s->room, s->chunks, chunks);
+    for (uint32_t set = 0; set < 2; set++) {
+        BASE_ROOM(&s->room, s->active_row[set], rows);
+        BASE_ROOM(&s->room, s->code[set], rows);
+    }
+    BASE_ROOM(&s->room, s->active_code, rows);
+    BASE_ROOM(&s->room, s->opened, rows);
+    BASE_ROOM(&s->room, s->x, n * out_kinds);
+    BASE_ROOM(&s->room, s->slope, n);
+    return base_room_status(&s->room);
 }
 
 static void start_warm(const struct num_share *s, struct core *c)
