@@ -2,6 +2,7 @@
 #include "base/room.h"
 
 #include <stdalign.h>
+#include <string.h>
 
 struct base_room_array {
     alignas(16) struct base_room_array *next;
@@ -17,7 +18,7 @@ void *base_room_grow(struct base_room *room, void *array, size_t count, size_t e
 
     bool fits = !__builtin_mul_overflow(count, elem_size, &need) &&
                 !__builtin_add_overflow(need, sizeof *head, &need);
-    if (count == 0 || (fits && need <= size))
+    if (fits && need <= size)
         return array;
     if (!fits || base_reserve(room->alloc, &grown, &size, need, 1) != 0) {
         room->short_of_memory = true;
@@ -33,6 +34,14 @@ void *base_room_grow(struct base_room *room, void *array, size_t count, size_t e
     if (head->next != NULL)
         head->next->from = &head->next;
     return head + 1;
+}
+
+void *base_room_zero(struct base_room *room, void *array, size_t count, size_t elem_size)
+{
+    array = base_room_grow(room, array, count, elem_size);
+    if (!room->short_of_memory)
+        memset(array, 0, count * elem_size);
+    return array;
 }
 
 shoal_status base_room_status(struct base_room *room)

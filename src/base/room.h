@@ -20,10 +20,13 @@ struct base_room {
     bool short_of_memory;
 };
 
-/* Room for `count` elements, growing by doubling. */
+/* Room for `count` elements, growing by doubling; and all of them 0. */
 #define BASE_ROOM(room, array, count) \
     ((array) = base_room_grow(room, array, count, sizeof *(array)))
+#define BASE_ROOM_ZERO(room, array, count) \
+    ((array) = base_room_zero(room, array, count, sizeof *(array)))
 void *base_room_grow(struct base_room *room, void *array, size_t count, size_t elem_size);
+void *base_room_zero(struct base_room *room, void *array, size_t count, size_t elem_size);
 /* Whether all since the last call have what they asked for: else SHOAL_E_NOMEM. */
 SHOAL_MUST_USE shoal_status base_room_status(struct base_room *room);
 /* Frees all arrays. */

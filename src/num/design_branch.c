@@ -168,8 +168,8 @@ static double narrow(struct parts *ps, double bound)
     return fmin(fmin(bound, ps->closed), *ps->value);
 }
 
-double design_branch(const struct base_alloc *alloc, struct design *d, double *weight, bool *pick,
-                     bool *scratch, double *value, double bound)
+double design_branch(struct design *d, double *weight, bool *pick, bool *scratch, double *value,
+                     double bound)
 {
     struct parts ps = {.d = d,
                        .weight = weight,
@@ -183,16 +183,13 @@ double design_branch(const struct base_alloc *alloc, struct design *d, double *w
     ps.max = WORK_MAX / work < PARTS_MAX ? WORK_MAX / work : PARTS_MAX;
     if (ps.max < 2 || *value - bound <= TARGET * scale)
         return bound;
-    ps.bound = base_malloc(alloc, ps.max * sizeof *ps.bound);
-    ps.on = base_malloc(alloc, ps.max * sizeof *ps.on);
-    ps.states = base_malloc(alloc, (ps.max + 1) * d->rows);
-    if (ps.bound != NULL && ps.on != NULL && ps.states != NULL) {
+    BASE_ROOM(&d->room, ps.bound, ps.max);
+    BASE_ROOM(&d->room, ps.on, ps.max);
+    BASE_ROOM(&d->room, ps.states, (ps.max + 1) * d->rows);
+    if (base_room_status(&d->room) == SHOAL_OK) {
         double narrowed = narrow(&ps, bound);
         bound = fmax(bound, narrowed);
         memset(d->state, DESIGN_FREE, d->rows);
     }
-    base_free(alloc, ps.bound);
-    base_free(alloc, ps.on);
-    base_free(alloc, ps.states);
     return bound;
 }

@@ -6,6 +6,7 @@
 #ifndef NUM_DESIGN_PARTS_H
 #define NUM_DESIGN_PARTS_H
 
+#include "base/room.h"
 #include "num/design.h"
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ enum { DESIGN_N = NUM_DESIGN_COLUMNS_MAX };
 /* Only rows that the budget can pay for, divided by sigma and by the sizes of their columns; costs
  * in shares of the budget. */
 struct design {
+    struct base_room room; /* of the arrays */
     enum num_design_by by;
     size_t rows, columns;
     double *u;            /* (rows, columns) */
@@ -92,7 +94,7 @@ double design_cost(const struct design *d, const bool *pick);
 /* Narrows the gap between *value, of `pick`, and `bound`, both without shift, by fixing rows;
  * `weight` is the relaxed optimum, and scratch afterwards. Returns the new bound. Where memory is
  * short all stays as it was: the gap is then wider, and that is all. */
-double design_branch(const struct base_alloc *alloc, struct design *d, double *weight, bool *pick,
-                     bool *scratch, double *value, double bound);
+double design_branch(struct design *d, double *weight, bool *pick, bool *scratch, double *value,
+                     double bound);
 
 #endif

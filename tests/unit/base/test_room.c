@@ -32,7 +32,7 @@ static void arrays_keep_what_they_hold_while_all_of_them_grow(void **state)
     assert_int_equal(track.live_count, 0);
 }
 
-static void an_array_with_room_stays_where_it_is_and_none_is_made_for_nothing(void **state)
+static void an_array_with_room_stays_where_it_is_and_one_of_nothing_lies_somewhere(void **state)
 {
     (void)state;
     struct base_room room = {.alloc = &base_alloc_libc};
@@ -43,7 +43,25 @@ static void an_array_with_room_stays_where_it_is_and_none_is_made_for_nothing(vo
     BASE_ROOM(&room, none, 0);
     assert_int_equal(base_room_status(&room), SHOAL_OK);
     assert_ptr_equal(many, before);
-    assert_null(none);
+    assert_non_null(none);
+    base_room_fini(&room);
+}
+
+static void arrays_are_zeroed_on_request_also_when_they_are_used_again(void **state)
+{
+    (void)state;
+    struct base_room room = {.alloc = &base_alloc_libc};
+    uint16_t *marks = NULL;
+    for (uint16_t count = 100; count > 90; count--) {
+        BASE_ROOM_ZERO(&room, marks, count);
+        assert_int_equal(base_room_status(&room), SHOAL_OK);
+        for (uint16_t i = 0; i < count; i++)
+            assert_int_equal(marks[i], 0);
+        memset(marks, 0xff, count * sizeof *marks);
+    }
+    BASE_ROOM_ZERO(&room, marks, SIZE_MAX);
+    assert_int_equal(marks[0], UINT16_MAX);
+    assert_int_equal(base_room_status(&room), SHOAL_E_NOMEM);
     base_room_fini(&room);
 }
 
@@ -82,7 +100,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_keep_what_they_hold_while_all_of_them_grow),
-        cmocka_unit_test(an_array_with_room_stays_where_it_is_and_none_is_made_for_nothing),
+        cmocka_unit_test(an_array_with_room_stays_where_it_is_and_one_of_nothing_lies_somewhere),
+        cmocka_unit_test(arrays_are_zeroed_on_request_also_when_they_are_used_again),
         cmocka_unit_test(want_of_memory_is_told_once_and_leaves_the_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
