@@ -5,17 +5,17 @@
  * runs by A-optimal design with weights relaxed from {0, 1} to [0, 1] under a bound on their total
  * cost; the theory is in Pukelsheim, Optimal Design of Experiments. Ernest hands the relaxation to
  * a solver of cone programs and keeps what has a large weight. Here the relaxation is solved by
- * exchanges (design_relax.c), its gradient gives a bound that is proven whatever the point, and the
- * choice is a real one: rounded, within the budget, improved by exchanges (design_round.c). Where
+ * exchanges, its gradient gives a bound that is proven whatever the point, and the
+ * choice is a real one: rounded, within the budget, improved by exchanges (design_search.c). Where
  * the two are far apart, as when the budget pays for a few dear experiments only, rows are fixed in
- * and out by turns (design_branch.c).
+ * and out by turns (design_search.c).
  *
  * Whether any choice is regular is decided exactly (but for the tolerance of what counts as
  * independent): sets of independent rows are a matroid, so taking rows by rising cost wherever they
  * add to the span gives the cheapest regular choice of all.
  *
  * Cost: O(rows used^2) an exchange, `used` the columns where a row is not 0. Work is bounded by
- * counts (RELAX_MAX, and WORK_MAX of design_round.c): under a second for hundreds of rows with 4
+ * counts (RELAX_MAX, and MOVE_WORK_MAX of design_search.c): under a second for hundreds of rows with 4
  * columns used, some seconds for thousands; up to a minute where all 32 are used by 4096 rows. */
 #include "num/design.h"
 

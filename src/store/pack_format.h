@@ -1,4 +1,4 @@
-/* pack_format.h - the bytes of a pack, shared by its writer (pack_out.c) and its reader (pack.c).
+/* pack_format.h - the bytes of a pack, shared by pack.c and tests that alter them.
  *
  * All numbers are little-endian u64 but the version (u32); sums are XXH3-64 with seed 0.
  *

@@ -1,4 +1,4 @@
-/* Tests of src/store/pack.c and pack_out.c: what goes in comes out, nothing else passes, and what
+/* Tests of src/store/pack.c: what goes in comes out, nothing else passes, and what
  * was there before stays until commit. */
 #include "torture.h"
 

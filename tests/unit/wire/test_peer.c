@@ -1,4 +1,4 @@
-/* Tests of src/wire/peer.c and server.c: meeting, talking, parting, and who is kept out. What a bad
+/* Tests of src/wire/peer.c and meet.c: meeting, talking, parting, and who is kept out. What a bad
  * network does is in test_peer_faults.c. */
 #include "property.h"
 #include "wire_world.h"
