@@ -305,6 +305,11 @@ SHOAL_MUST_USE shoal_status num_share_prepare(struct num_share *s,
 SHOAL_MUST_USE shoal_status num_share_nothing(struct num_share *s,
                                               const struct num_share_problem *p, double level,
                                               struct num_share_result *out);
+/* One pass over all rows: what they answer together. `code` (rows; may be NULL) gets the edge of each, and
+ * open_row (rows; NULL with delta 1) the open ones. */
+SHOAL_MUST_USE shoal_status num_share_pass(struct num_share *s, const struct share_query *query,
+                                           uint8_t *code, uint32_t *open_row,
+                                           struct share_answer *out);
 /* The largest level of the prepared problem. */
 SHOAL_MUST_USE shoal_status num_share_level_solve(struct num_share *s,
                                                   const struct num_share_problem *p,

@@ -234,22 +234,6 @@ shoal_status num_share_game_pour(struct share_fill_call *f, double budget)
 
 /* ---- questions ---- */
 
-struct pass {
-    struct num_share *s;
-    struct share_query query;
-    uint8_t *code;
-};
-
-static void pass_chunk(void *arg, size_t index)
-{
-    const struct pass *a = arg;
-    struct num_share *s = a->s;
-    size_t at = index * SHARE_CHUNK, left = share_padded(s->rows.count) - at;
-
-    s->ask(&s->rows, at, left < SHARE_CHUNK ? left : SHARE_CHUNK, &a->query, a->code, NULL, NULL,
-           &s->chunks[index]);
-}
-
 double num_share_route_cost(const struct share_route *w, const double *price)
 {
     return price[w->edge.high] * w->high +
@@ -289,21 +273,20 @@ shoal_status num_share_game_ask(struct share_fill_call *f, const double *price, 
 {
     struct num_share *s = f->s;
     double rising[NUM_KINDS_MAX], cost = 0, worth = 0, scale = 0;
-    size_t chunks = share_chunks(s->rows.count), end;
-    struct pass a = {.s = s, .query = {.price = rising, .t = 1, .delta = 1}, .code = code};
+    size_t end;
+    struct share_query query = {.price = rising, .t = 1, .delta = 1};
+    struct share_answer sums;
 
     for (uint32_t k = 0; k < s->kinds; k++) {
         rising[k] = f->gone[k] ? 0 : price[k];
         worth += f->gone[k] ? 0 : price[k] * f->left[k];
         scale += fabs(price[k]) * s->capacity[k];
     }
-    shoal_status st = num_share_each(s, chunks, pass_chunk, &a);
+    shoal_status st = num_share_pass(s, &query, code, NULL, &sums);
     if (st != SHOAL_OK)
         return st;
     *out = (struct share_reply){0};
-    for (size_t i = 0; i < chunks; i++)
-        for (uint32_t k = 0; k < s->kinds; k++)
-            out->use[k] += s->chunks[i].use[k];
+    memcpy(out->use, sums.use, sizeof out->use);
     for (size_t i = 0; i < f->ways; i = end)
         num_share_route_use(f, &f->mem->way[num_share_route_cheapest(f, i, price, &end)], 1,
                             out->use);
