@@ -81,10 +81,10 @@ static shoal_status check_header(struct store_pack *pack, const char *kind, shoa
                        pack->file_size);
         return damaged(pack, pack->file_size, err, text);
     }
-    pack->header_sum = pack_get_u64(header + PACK_AT_SUM);
+    pack->header_sum = base_get64(header + PACK_AT_SUM);
     if (pack_sum(header, PACK_AT_SUM) != pack->header_sum)
         return damaged(pack, 0, err, "its header is damaged");
-    uint64_t version = pack_get_u64(header + PACK_AT_VERSION) & UINT32_MAX;
+    uint64_t version = base_get64(header + PACK_AT_VERSION) & UINT32_MAX;
     if (version != PACK_VERSION) {
         (void)snprintf(text, sizeof text, "it has format version %" PRIu64 "; this shoal reads %d",
                        version, PACK_VERSION);
@@ -116,25 +116,25 @@ static shoal_status check_trailer(struct store_pack *pack, uint64_t *out_count, 
                        "it is cut short or damaged: no end mark at byte %" PRIu64, at);
         return damaged(pack, at, err, text);
     }
-    if (pack_sum(trailer, PACK_AT_SUM) != pack_get_u64(trailer + PACK_AT_SUM))
+    if (pack_sum(trailer, PACK_AT_SUM) != base_get64(trailer + PACK_AT_SUM))
         return damaged(pack, at, err, "its end mark is damaged");
-    uint64_t should_have = pack_get_u64(trailer + PACK_AT_FILE_SIZE);
+    uint64_t should_have = base_get64(trailer + PACK_AT_FILE_SIZE);
     if (should_have != pack->file_size) {
         (void)snprintf(text, sizeof text, "it has %" PRIu64 " bytes and should have %" PRIu64,
                        pack->file_size, should_have);
         return damaged(pack, at, err, text);
     }
-    uint64_t offset = pack_get_u64(trailer + PACK_AT_DIRECTORY);
-    uint64_t size = pack_get_u64(trailer + PACK_AT_DIRECTORY_SIZE);
+    uint64_t offset = base_get64(trailer + PACK_AT_DIRECTORY);
+    uint64_t size = base_get64(trailer + PACK_AT_DIRECTORY_SIZE);
     if (offset < PACK_END_SIZE || offset > at || size != at - offset ||
         size > PACK_DIRECTORY_SIZE_MAX)
         return damaged(pack, at, err, "its directory lies outside of it");
-    *out_count = pack_get_u64(trailer + PACK_AT_COUNT);
+    *out_count = base_get64(trailer + PACK_AT_COUNT);
     if (*out_count > size / PACK_ENTRY_SIZE_MIN)
         return damaged(pack, at, err, "it counts more sections than its directory holds");
-    if (pack_get_u64(trailer + PACK_AT_HEADER_SUM) != pack->header_sum)
+    if (base_get64(trailer + PACK_AT_HEADER_SUM) != pack->header_sum)
         return damaged(pack, at, err, "its end mark belongs to another header");
-    *out_sum = pack_get_u64(trailer + PACK_AT_DIRECTORY_SUM);
+    *out_sum = base_get64(trailer + PACK_AT_DIRECTORY_SUM);
     pack->directory_offset = offset;
     pack->directory_size = (size_t)size;
     return SHOAL_OK;
@@ -158,7 +158,7 @@ static shoal_status read_entry(struct store_pack *pack, size_t index, size_t *at
     size_t left = pack->directory_size - *at;
     if (left < PACK_ENTRY_SIZE_MIN)
         return bad_entry(pack, *at, index, "is missing", err);
-    uint64_t size = pack_get_u64(entry + 8), name_size = pack_get_u64(entry + 16);
+    uint64_t size = base_get64(entry + 8), name_size = base_get64(entry + 16);
     const char *name = (const char *)entry + PACK_ENTRY_SIZE;
     left -= PACK_ENTRY_SIZE;
     if (name_size > STORE_PACK_NAME_MAX || pack_name_field((size_t)name_size) > left ||
@@ -167,7 +167,7 @@ static shoal_status read_entry(struct store_pack *pack, size_t index, size_t *at
     size_t field = pack_name_field((size_t)name_size);
     left -= field;
     uint64_t room = pack->directory_offset - *offset;
-    if (pack_get_u64(entry) != *offset || size > room || pack_padded(size) > room)
+    if (base_get64(entry) != *offset || size > room || pack_padded(size) > room)
         return bad_entry(pack, *at, index, "lies outside of the file or over another", err);
     if (pack_block_count(size) > left / 8)
         return bad_entry(pack, *at, index, "has too few checksums", err);
@@ -328,7 +328,7 @@ static shoal_status load_block(struct store_pack *pack, const struct store_secti
     shoal_status st = read_exactly(pack, section->offset + start, bytes, stored, text, err);
     if (st != SHOAL_OK)
         return st;
-    if (pack_sum(bytes, stored) == pack_get_u64(section->sums + index * 8))
+    if (pack_sum(bytes, stored) == base_get64(section->sums + index * 8))
         return SHOAL_OK;
     (void)snprintf(text, sizeof text,
                    "section '%s' is damaged: bytes %" PRIu64 " to %" PRIu64
@@ -463,10 +463,10 @@ static shoal_status put_header(struct store_pack_out *out, const char *kind)
 {
     unsigned char header[PACK_END_SIZE] = {0};
     memcpy(header, PACK_MAGIC, PACK_MAGIC_SIZE);
-    pack_put_u64(header + PACK_AT_VERSION, PACK_VERSION); /* u32 and 0 */
+    base_put64(header + PACK_AT_VERSION, PACK_VERSION); /* u32 and 0 */
     memcpy(header + PACK_AT_KIND, kind, strlen(kind) + 1);
     out->header_sum = pack_sum(header, PACK_AT_SUM);
-    pack_put_u64(header + PACK_AT_SUM, out->header_sum);
+    base_put64(header + PACK_AT_SUM, out->header_sum);
     return put(out, header, sizeof header);
 }
 
@@ -501,7 +501,7 @@ shoal_status store_pack_create(shoal_env *env, const char *path, const char *kin
 static void put_block(struct store_pack_out *out, const void *bytes, size_t size)
 {
     unsigned char sum[8];
-    pack_put_u64(sum, pack_sum(bytes, size));
+    base_put64(sum, pack_sum(bytes, size));
     base_buf_append(&out->sums, sum, sizeof sum);
     if (note_buf(out, &out->sums) == SHOAL_OK)
         (void)put(out, bytes, size);
@@ -560,9 +560,9 @@ static void put_entry(struct store_pack_out *out)
     const struct base_map_entry *name = &out->names.entries[out->names.count - 1];
     unsigned char entry[PACK_ENTRY_SIZE];
     unsigned char field[STORE_PACK_NAME_MAX + 8] = {0};
-    pack_put_u64(entry, out->section_offset);
-    pack_put_u64(entry + 8, out->section_size);
-    pack_put_u64(entry + 16, name->key_size);
+    base_put64(entry, out->section_offset);
+    base_put64(entry + 8, out->section_size);
+    base_put64(entry + 16, name->key_size);
     memcpy(field, name->key, name->key_size);
     base_buf_append(&out->directory, entry, sizeof entry);
     base_buf_append(&out->directory, field, pack_name_field(name->key_size));
@@ -623,13 +623,13 @@ static shoal_status put_ending(struct store_pack_out *out)
     const struct base_buf *directory = &out->directory;
     uint64_t offset = out->file_size;
     memcpy(trailer, PACK_END_MAGIC, PACK_MAGIC_SIZE);
-    pack_put_u64(trailer + PACK_AT_FILE_SIZE, offset + directory->size + PACK_END_SIZE);
-    pack_put_u64(trailer + PACK_AT_DIRECTORY, offset);
-    pack_put_u64(trailer + PACK_AT_DIRECTORY_SIZE, directory->size);
-    pack_put_u64(trailer + PACK_AT_COUNT, out->names.count);
-    pack_put_u64(trailer + PACK_AT_DIRECTORY_SUM, pack_sum(directory->data, directory->size));
-    pack_put_u64(trailer + PACK_AT_HEADER_SUM, out->header_sum);
-    pack_put_u64(trailer + PACK_AT_SUM, pack_sum(trailer, PACK_AT_SUM));
+    base_put64(trailer + PACK_AT_FILE_SIZE, offset + directory->size + PACK_END_SIZE);
+    base_put64(trailer + PACK_AT_DIRECTORY, offset);
+    base_put64(trailer + PACK_AT_DIRECTORY_SIZE, directory->size);
+    base_put64(trailer + PACK_AT_COUNT, out->names.count);
+    base_put64(trailer + PACK_AT_DIRECTORY_SUM, pack_sum(directory->data, directory->size));
+    base_put64(trailer + PACK_AT_HEADER_SUM, out->header_sum);
+    base_put64(trailer + PACK_AT_SUM, pack_sum(trailer, PACK_AT_SUM));
     if (directory->size > 0)
         (void)put(out, directory->data, directory->size);
     return put(out, trailer, sizeof trailer);
