@@ -16,18 +16,38 @@
  * Choice. The master's solution is a mix of a few answers that fits exactly and is worth the bound. Of
  * jobs whose answers differ among these, each is given one in such a way that what is taken so far
  * follows the mix (error diffusion); jobs of one application often answer alike, so that hundreds may
- * lie between two kinds at once. What is then over-full or left by a few is for choose_fit.c.
+ * lie between two kinds at once.
  *
- * Cost: one pass over all options for the hulls and some for the choice; 5 to 60 over the hulls. */
+ * What fits. Answers at the prices over-fill some kinds and leave some of others. First, while a kind is
+ * over-full, jobs change to what loses least for what it frees. Then changes that gain and fit are
+ * made, the largest gain for what they take first, until there is none: nothing is left that any job
+ * could use. Last come exchanges, as long as the gap is not small: of each kind the changes by a few
+ * units that are least dear at its price are added up in all ways (a knapsack of REACH units either
+ * way), which lets one job take from another, or two from a third.
+ *
+ * Value falls short of the bound by what these jobs lost and by what is left over times its price,
+ * which for hundreds of jobs is some hundredths of a percent.
+ *
+ * Cost: one pass over all options for the hulls, and a handful for the choice; 5 to 60 over the hulls. */
 #include "num/choose.h"
 
-#include "num/choose_parts.h"
+#include "base/room.h"
 #include "num/lp.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { KINDS = CHOOSE_KINDS, PASSES_MAX = 200, MIXED_MAX = KINDS + 2 };
+enum {
+    KINDS = NUM_CHOOSE_KINDS_MAX,
+    PASSES_MAX = 200,
+    MIXED_MAX = KINDS + 2,
+    REACH = 32, /* of exchanges within a kind, alone and together */
+    SPAN = 2 * REACH + 1,
+    EACH = 3, /* candidates for each amount */
+    ROUNDS_MAX = 10
+};
 static const double MIX = 0.4; /* of the best prices in the next ones */
+static const double WORTH = 0.9;
 
 struct point {
     double slope; /* from the point before, or from nothing */
@@ -42,24 +62,43 @@ struct hull {
     uint32_t kind;
 };
 
+/* What a job may change to. */
+struct move {
+    uint32_t job, to; /* an option, or NUM_CHOOSE_NONE */
+    double score;     /* smallest first */
+};
+
+/* A job takes `more` (or less) of the kind it has. */
+struct exchange {
+    uint32_t job, to;
+    int more;
+    double gain; /* of value */
+};
+
+/* Exchanges that may be made together, those of one job side by side; and the best sums of them. */
+struct exchanges {
+    struct exchange best[SPAN][EACH]; /* by `more`, the least dear */
+    struct exchange list[SPAN * EACH];
+    uint32_t count;
+    /* after some of the list: by how much more is taken; and which of the list came last, -1: none */
+    double sum[SPAN * EACH + 1][SPAN];
+    int16_t taken[SPAN * EACH + 1][SPAN];
+};
+
 struct num_choose {
     const struct base_alloc *alloc;
+    struct base_room room;  /* of its arrays */
     uint32_t *pick, *order; /* order: options of one job by kind and amount */
-    size_t pick_cap, order_cap;
     struct point *points;
-    size_t point_cap, point_count;
     struct hull *hulls;
-    size_t hull_cap, hull_count;
+    size_t point_count, hull_count;
     size_t *hulls_of; /* (jobs + 1) */
-    size_t hulls_of_cap;
-    struct choose_move *moves;
-    size_t move_cap;
+    struct move *moves;
     double price[KINDS]; /* of the last call */
     uint32_t kinds;      /* it had; 0: none yet */
     struct num_lp *master;
-    uint32_t master_rows;
     double asked[PASSES_MAX][KINDS]; /* prices behind the master's columns */
-    struct choose_exchanges *exchanges;
+    struct exchanges exchanges;
 };
 
 struct answer {
@@ -158,18 +197,12 @@ static shoal_status reserve(struct num_choose *c, const struct num_choose_proble
         most = count > most ? count : most;
         hulls += count < p->kind_count ? count : p->kind_count;
     }
-    if (base_reserve(c->alloc, (void **)&c->order, &c->order_cap, most + 1, sizeof *c->order) !=
-            0 ||
-        base_reserve(c->alloc, (void **)&c->points, &c->point_cap, options + 1,
-                     sizeof *c->points) != 0 ||
-        base_reserve(c->alloc, (void **)&c->hulls, &c->hull_cap, hulls + 1, sizeof *c->hulls) !=
-            0 ||
-        base_reserve(c->alloc, (void **)&c->hulls_of, &c->hulls_of_cap, p->job_count + 1,
-                     sizeof *c->hulls_of) != 0 ||
-        base_reserve(c->alloc, (void **)&c->moves, &c->move_cap, p->job_count + 1,
-                     sizeof *c->moves) != 0)
-        return SHOAL_E_NOMEM;
-    return SHOAL_OK;
+    BASE_ROOM(&c->room, c->order, most + 1);
+    BASE_ROOM(&c->room, c->points, options + 1);
+    BASE_ROOM(&c->room, c->hulls, hulls + 1);
+    BASE_ROOM(&c->room, c->hulls_of, p->job_count + 1);
+    BASE_ROOM(&c->room, c->moves, p->job_count + 1);
+    return base_room_status(&c->room);
 }
 
 static shoal_status prepare(struct num_choose *c, const struct num_choose_problem *p)
@@ -267,21 +300,10 @@ static void first_prices(const struct num_choose *c, const struct num_choose_pro
 static shoal_status start_master(struct num_choose *c, const struct num_choose_problem *p)
 {
     double b[KINDS + 1];
-    bool equal[KINDS + 1] = {false};
 
     memcpy(b, p->capacity, p->kind_count * sizeof *b);
     b[p->kind_count] = 1;
-    if (c->master_rows == p->kind_count + 1) {
-        num_lp_reset(c->master, b);
-        return SHOAL_OK;
-    }
-    num_lp_free(c->master);
-    c->master = NULL;
-    c->master_rows = 0;
-    shoal_status st = num_lp_new(c->alloc, p->kind_count + 1, b, equal, &c->master);
-    if (st == SHOAL_OK)
-        c->master_rows = p->kind_count + 1;
-    return st;
+    return num_lp_ready(c->alloc, p->kind_count + 1, b, NULL, &c->master);
 }
 
 /* Another answer for the master, and what it says now. */
@@ -406,6 +428,286 @@ static void pick_all(struct num_choose *c, const struct num_choose_problem *p,
     r->passes += mix.count;
 }
 
+/* ---- from the mix to a choice that fits ---- */
+
+static double value_of(const struct num_choose_problem *p, uint32_t o)
+{
+    return o == NUM_CHOOSE_NONE ? 0 : (double)p->options[o].value;
+}
+
+static double amount_of(const struct num_choose_problem *p, uint32_t o, uint32_t kind)
+{
+    return o == NUM_CHOOSE_NONE || p->options[o].kind != kind ? 0 : p->options[o].amount;
+}
+
+static void make(const struct num_choose_problem *p, struct num_choose_result *r, uint32_t *pick,
+                 uint32_t job, uint32_t to)
+{
+    uint32_t from = pick[job];
+
+    if (from != NUM_CHOOSE_NONE)
+        r->left[p->options[from].kind] += p->options[from].amount;
+    if (to != NUM_CHOOSE_NONE)
+        r->left[p->options[to].kind] -= p->options[to].amount;
+    r->value += value_of(p, to) - value_of(p, from);
+    pick[job] = to;
+}
+
+/* By score, then job: the same everywhere. */
+static int by_score(const void *a, const void *b)
+{
+    const struct move *x = a, *y = b;
+
+    if (x->score != y->score)
+        return x->score < y->score ? -1 : 1;
+    return (x->job > y->job) - (x->job < y->job);
+}
+
+/* ---- what is over-full ---- */
+
+static uint32_t most_over(const struct num_choose_problem *p, const struct num_choose_result *r)
+{
+    uint32_t over = NUM_CHOOSE_NONE;
+
+    for (uint32_t k = 0; k < p->kind_count; k++)
+        if (r->left[k] < 0 && (over == NUM_CHOOSE_NONE || r->left[k] < r->left[over]))
+            over = k;
+    return over;
+}
+
+/* What frees some of the kind, without over-filling another, and loses least for that. */
+static struct move least_loss(const struct num_choose_problem *p, const struct num_choose_result *r,
+                              const uint32_t *pick, uint32_t job, uint32_t kind)
+{
+    double have = amount_of(p, pick[job], kind), value = value_of(p, pick[job]);
+    struct move best = {job, NUM_CHOOSE_NONE, value / fmin(have, -r->left[kind])};
+
+    for (size_t o = p->first[job]; o < p->first[job + 1]; o++) {
+        const struct num_choose_option *opt = &p->options[o];
+        double freed = have - (opt->kind == kind ? opt->amount : 0);
+        if (freed <= 0 || opt->value <= 0 ||
+            (opt->kind != kind && opt->amount > r->left[opt->kind]))
+            continue;
+        double loss = (value - (double)opt->value) / fmin(freed, -r->left[kind]);
+        if (loss < best.score)
+            best = (struct move){job, (uint32_t)o, loss};
+    }
+    return best;
+}
+
+/* One change a job at most, as long as the kind is over-full. */
+static void relieve(const struct num_choose_problem *p, struct num_choose_result *r, uint32_t *pick,
+                    struct move *moves, uint32_t kind)
+{
+    uint32_t count = 0;
+
+    for (uint32_t m = 0; m < p->job_count; m++)
+        if (amount_of(p, pick[m], kind) > 0)
+            moves[count++] = least_loss(p, r, pick, m, kind);
+    r->passes++;
+    qsort(moves, count, sizeof *moves, by_score);
+    for (uint32_t i = 0; i < count && r->left[kind] < 0; i++) {
+        uint32_t to = moves[i].to;
+        if (to == NUM_CHOOSE_NONE || p->options[to].kind == kind ||
+            p->options[to].amount <= r->left[p->options[to].kind])
+            make(p, r, pick, moves[i].job, to);
+    }
+}
+
+/* ---- what is left ---- */
+
+static bool fits(const struct num_choose_problem *p, const struct num_choose_result *r,
+                 uint32_t from, const struct num_choose_option *to)
+{
+    return to->amount <= r->left[to->kind] + amount_of(p, from, to->kind);
+}
+
+/* The change that fits and gains most for what it takes at the prices. */
+static struct move most_gain(const struct num_choose_problem *p, const struct num_choose_result *r,
+                             const uint32_t *pick, uint32_t job)
+{
+    struct move best = {job, NUM_CHOOSE_NONE, 0};
+    uint32_t from = pick[job];
+    double value = value_of(p, from);
+    double held =
+        from == NUM_CHOOSE_NONE ? 0 : r->price[p->options[from].kind] * p->options[from].amount;
+
+    for (size_t o = p->first[job]; o < p->first[job + 1]; o++) {
+        const struct num_choose_option *opt = &p->options[o];
+        double gain = (double)opt->value - value;
+        if (gain <= 0 || !fits(p, r, from, opt))
+            continue;
+        double taken = r->price[opt->kind] * opt->amount - held;
+        double score = -gain / fmax(taken, 1e-3 * gain);
+        if (score < best.score)
+            best = (struct move){job, (uint32_t)o, score};
+    }
+    return best;
+}
+
+/* Whether anything fitted. */
+static bool fill(const struct num_choose_problem *p, struct num_choose_result *r, uint32_t *pick,
+                 struct move *moves)
+{
+    uint32_t count = 0;
+    bool room = false;
+
+    for (uint32_t k = 0; k < p->kind_count; k++)
+        room |= r->left[k] >= 1;
+    for (uint32_t m = 0; room && m < p->job_count; m++) {
+        moves[count] = most_gain(p, r, pick, m);
+        count += moves[count].to != NUM_CHOOSE_NONE;
+    }
+    r->passes++;
+    qsort(moves, count, sizeof *moves, by_score);
+    for (uint32_t i = 0; i < count; i++)
+        if (fits(p, r, pick[moves[i].job], &p->options[moves[i].to]))
+            make(p, r, pick, moves[i].job, moves[i].to);
+    return count > 0;
+}
+
+static void fit(const struct num_choose_problem *p, struct num_choose_result *r, uint32_t *pick,
+                struct move *moves)
+{
+    uint32_t over;
+
+    while ((over = most_over(p, r)) != NUM_CHOOSE_NONE)
+        relieve(p, r, pick, moves, over);
+    while (fill(p, r, pick, moves))
+        ;
+}
+
+/* ---- exchanges within a kind ---- */
+
+static double dearness(const struct exchange *e, double price)
+{
+    return price * e->more - e->gain;
+}
+
+static void offer(struct exchanges *x, const struct exchange *e, double price)
+{
+    struct exchange *best = x->best[e->more + REACH];
+    int rank = EACH;
+
+    while (rank > 0 && (best[rank - 1].job == NUM_CHOOSE_NONE ||
+                        dearness(e, price) < dearness(&best[rank - 1], price)))
+        rank--;
+    if (rank == EACH)
+        return;
+    memmove(best + rank + 1, best + rank, (size_t)(EACH - 1 - rank) * sizeof *best);
+    best[rank] = *e;
+}
+
+static void collect_of(struct exchanges *x, const struct num_choose_problem *p,
+                       const uint32_t *pick, uint32_t job, uint32_t kind, double price)
+{
+    double have = amount_of(p, pick[job], kind), value = value_of(p, pick[job]);
+
+    if (have > 0 && have <= REACH)
+        offer(x, &(struct exchange){job, NUM_CHOOSE_NONE, -(int)have, -value}, price);
+    for (size_t o = p->first[job]; o < p->first[job + 1]; o++) {
+        const struct num_choose_option *opt = &p->options[o];
+        double more = opt->amount - have;
+        if (opt->kind != kind || more == 0 || fabs(more) > REACH || opt->value <= 0)
+            continue;
+        offer(x, &(struct exchange){job, (uint32_t)o, (int)more, (double)opt->value - value},
+              price);
+    }
+}
+
+static void collect(struct exchanges *x, const struct num_choose_problem *p, const uint32_t *pick,
+                    uint32_t kind, double price)
+{
+    for (int i = 0; i < SPAN; i++)
+        for (int e = 0; e < EACH; e++)
+            x->best[i][e].job = NUM_CHOOSE_NONE;
+    for (uint32_t m = 0; m < p->job_count; m++)
+        if (pick[m] == NUM_CHOOSE_NONE || p->options[pick[m]].kind == kind)
+            collect_of(x, p, pick, m, kind, price);
+}
+
+static int by_job(const void *a, const void *b)
+{
+    const struct exchange *x = a, *y = b;
+
+    if (x->job != y->job)
+        return x->job < y->job ? -1 : 1;
+    return (x->more > y->more) - (x->more < y->more);
+}
+
+static void list_exchanges(struct exchanges *x)
+{
+    x->count = 0;
+    for (int i = 0; i < SPAN; i++)
+        for (int e = 0; e < EACH; e++)
+            if (x->best[i][e].job != NUM_CHOOSE_NONE)
+                x->list[x->count++] = x->best[i][e];
+    qsort(x->list, x->count, sizeof *x->list, by_job);
+}
+
+/* sum[j] after the exchanges of the first j of the list, of which each job makes one at most. */
+static void add_up(struct exchanges *x)
+{
+    for (int t = 0; t < SPAN; t++)
+        x->sum[0][t] = t == REACH ? 0 : -INFINITY;
+    for (uint32_t j = 0, before = 0; j < x->count; j++) {
+        const struct exchange *e = &x->list[j];
+        if (j > 0 && e->job != x->list[j - 1].job)
+            before = j;
+        for (int t = 0; t < SPAN; t++) {
+            int from = t - e->more;
+            double with = from >= 0 && from < SPAN ? x->sum[before][from] + e->gain : -INFINITY;
+            x->sum[j + 1][t] = fmax(x->sum[j][t], with);
+            x->taken[j + 1][t] = (int16_t)(with > x->sum[j][t] ? (int)before : -1);
+        }
+    }
+}
+
+/* Makes the exchanges that gain most and fit into what is left; whether there were any. */
+static bool exchange(const struct num_choose_problem *p, struct num_choose_result *r,
+                     uint32_t *pick, uint32_t kind, struct exchanges *x)
+{
+    int best = REACH, room = (int)fmin(r->left[kind], REACH);
+
+    collect(x, p, pick, kind, r->price[kind]);
+    list_exchanges(x);
+    add_up(x);
+    r->passes++;
+    for (int t = 0; t <= REACH + room; t++)
+        if (x->sum[x->count][t] > x->sum[x->count][best])
+            best = t;
+    if (!(x->sum[x->count][best] > 1e-9 * fabs(r->value)))
+        return false;
+    for (uint32_t j = x->count; j > 0;) {
+        int before = x->taken[j][best];
+        if (before < 0) {
+            j--;
+            continue;
+        }
+        make(p, r, pick, x->list[j - 1].job, x->list[j - 1].to);
+        best -= x->list[j - 1].more;
+        j = (uint32_t)before;
+    }
+    return true;
+}
+
+static void fit_best(const struct num_choose_problem *p, struct num_choose_result *r,
+                     uint32_t *pick, struct move *moves, struct exchanges *x)
+{
+    double before = INFINITY; /* gap; rounds go on while they close a good part of it */
+
+    fit(p, r, pick, moves);
+    for (int round = 0; round < ROUNDS_MAX && r->bound - r->value < WORTH * before; round++) {
+        bool any = false;
+        before = r->bound - r->value;
+        for (uint32_t k = 0; k < p->kind_count && r->bound - r->value > p->gap / 4 * r->bound; k++)
+            any |= exchange(p, r, pick, k, x);
+        if (!any)
+            return;
+        fit(p, r, pick, moves);
+    }
+}
+
 /* ---- the solver ---- */
 
 shoal_status num_choose_new(const struct base_alloc *alloc, struct num_choose **out)
@@ -414,12 +716,7 @@ shoal_status num_choose_new(const struct base_alloc *alloc, struct num_choose **
 
     if (c == NULL)
         return SHOAL_E_NOMEM;
-    c->alloc = alloc;
-    c->exchanges = base_calloc(alloc, 1, sizeof *c->exchanges);
-    if (c->exchanges == NULL) {
-        base_free(alloc, c);
-        return SHOAL_E_NOMEM;
-    }
+    c->alloc = c->room.alloc = alloc;
     *out = c;
     return SHOAL_OK;
 }
@@ -429,13 +726,7 @@ void num_choose_free(struct num_choose *c)
     if (c == NULL)
         return;
     num_lp_free(c->master);
-    base_free(c->alloc, c->pick);
-    base_free(c->alloc, c->order);
-    base_free(c->alloc, c->points);
-    base_free(c->alloc, c->hulls);
-    base_free(c->alloc, c->hulls_of);
-    base_free(c->alloc, c->moves);
-    base_free(c->alloc, c->exchanges);
+    base_room_fini(&c->room);
     base_free(c->alloc, c);
 }
 
@@ -456,8 +747,8 @@ shoal_status num_choose_solve(struct num_choose *c, const struct num_choose_prob
 
     if (!sound_kinds(p))
         return SHOAL_E_INVAL;
-    if (base_reserve(c->alloc, (void **)&c->pick, &c->pick_cap, p->job_count + 1,
-                     sizeof *c->pick) != 0)
+    BASE_ROOM(&c->room, c->pick, p->job_count + 1);
+    if (base_room_status(&c->room) != SHOAL_OK)
         return SHOAL_E_NOMEM;
     if (p->job_count == 0 || p->first[p->job_count] == p->first[0]) {
         choose_nothing(c, p, &r);
@@ -468,7 +759,7 @@ shoal_status num_choose_solve(struct num_choose *c, const struct num_choose_prob
         if (st != SHOAL_OK)
             return st;
         pick_all(c, p, &r);
-        choose_fit(p, &r, c->pick, c->moves, c->exchanges);
+        fit_best(p, &r, c->pick, c->moves, &c->exchanges);
         r.bound = fmax(r.bound, r.value); /* rounding */
         memcpy(c->price, r.price, sizeof r.price);
         c->kinds = p->kind_count;

@@ -140,7 +140,20 @@ static double predict(const struct model *m, uint32_t row, uint32_t column, uint
     return x;
 }
 
-static double squared_error(const struct completion *c, const struct model *m, uint32_t rank)
+static double estimate(const struct model *m, uint32_t row, uint32_t column, uint32_t rank)
+{
+    double row_mean = m->line_mean[ROWS][row], column_mean = m->line_mean[COLUMNS][column];
+
+    if (isnan(row_mean))
+        return isnan(column_mean) ? m->mean : column_mean;
+    if (isnan(column_mean))
+        return row_mean;
+    return fmin(fmax(predict(m, row, column, rank), 0), 1);
+}
+
+/* Over the entries that are hidden absolute errors of estimates, over the others squared ones of the fit. */
+static double error_of(const struct completion *c, const struct model *m, uint32_t rank,
+                       bool hidden)
 {
     const struct side *rows = &c->side[ROWS];
     double sum = 0;
@@ -148,10 +161,11 @@ static double squared_error(const struct completion *c, const struct model *m, u
     for (uint32_t i = 0; i < rows->count; i++) {
         for (uint32_t e = rows->start[i]; e < rows->start[i + 1]; e++) {
             const struct entry *entry = &rows->entry[e];
-            if (entry->fold == m->hidden)
+            if ((entry->fold == m->hidden) != hidden)
                 continue;
-            double d = predict(m, i, entry->other, rank) - entry->value;
-            sum += d * d;
+            double d = hidden ? estimate(m, i, entry->other, rank) - entry->value
+                              : predict(m, i, entry->other, rank) - entry->value;
+            sum += hidden ? fabs(d) : d * d;
         }
     }
     return sum;
@@ -168,7 +182,7 @@ static void fit(struct completion *c, struct model *m, uint32_t rank, double lam
             for (uint32_t i = 0; i < c->side[s].count; i++)
                 fit_line(&c->side[s], m, s, i, rank, lambda);
         c->sweeps++;
-        double error = squared_error(c, m, rank);
+        double error = error_of(c, m, rank, false);
         if (!(error < last * (1 - settled)) || error < 1e-12 * c->known)
             break;
         last = error;
@@ -211,17 +225,6 @@ static void begin(const struct completion *c, struct model *m)
     m->mean = total / total_count; /* both sides counted all */
 }
 
-static double estimate(const struct model *m, uint32_t row, uint32_t column, uint32_t rank)
-{
-    double row_mean = m->line_mean[ROWS][row], column_mean = m->line_mean[COLUMNS][column];
-
-    if (isnan(row_mean))
-        return isnan(column_mean) ? m->mean : column_mean;
-    if (isnan(column_mean))
-        return row_mean;
-    return fmin(fmax(predict(m, row, column, rank), 0), 1);
-}
-
 /* ---- which fit ---- */
 
 struct choice {
@@ -229,21 +232,6 @@ struct choice {
     int lambda;   /* which */
     double error; /* mean absolute, over hidden entries */
 };
-
-static double hidden_error(const struct completion *c, const struct model *m, uint32_t rank)
-{
-    const struct side *rows = &c->side[ROWS];
-    double sum = 0;
-
-    for (uint32_t i = 0; i < rows->count; i++) {
-        for (uint32_t e = rows->start[i]; e < rows->start[i + 1]; e++) {
-            const struct entry *entry = &rows->entry[e];
-            if (entry->fold == m->hidden)
-                sum += fabs(estimate(m, i, entry->other, rank) - entry->value);
-        }
-    }
-    return sum;
-}
 
 /* The best lambda for a rank. */
 static struct choice descend(struct completion *c, uint32_t rank)
@@ -256,7 +244,7 @@ static struct choice descend(struct completion *c, uint32_t rank)
         double sum = 0;
         for (int fold = 0; fold < FOLDS; fold++) {
             relax(c, &c->model[fold], rank, LAMBDAS[l], false);
-            sum += hidden_error(c, &c->model[fold], rank);
+            sum += error_of(c, &c->model[fold], rank, true);
         }
         if (sum / c->known < best.error) {
             best.error = sum / c->known;
@@ -389,7 +377,7 @@ static struct model *fit_all(struct completion *c, const struct choice *choice)
         begin(c, m);
         for (int l = 0; l <= choice->lambda; l++)
             relax(c, m, choice->rank, LAMBDAS[l], l == choice->lambda);
-        double error = squared_error(c, m, choice->rank);
+        double error = error_of(c, m, choice->rank, false);
         if (error < least) {
             least = error;
             best = m;

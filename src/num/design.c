@@ -5,17 +5,17 @@
  * runs by A-optimal design with weights relaxed from {0, 1} to [0, 1] under a bound on their total
  * cost; the theory is in Pukelsheim, Optimal Design of Experiments. Ernest hands the relaxation to
  * a solver of cone programs and keeps what has a large weight. Here the relaxation is solved by
- * exchanges (design_relax.c), its gradient gives a bound that is proven whatever the point, and the
- * choice is a real one: rounded, within the budget, improved by exchanges (design_round.c). Where
+ * exchanges, its gradient gives a bound that is proven whatever the point, and the
+ * choice is a real one: rounded, within the budget, improved by exchanges (design_search.c). Where
  * the two are far apart, as when the budget pays for a few dear experiments only, rows are fixed in
- * and out by turns (design_branch.c).
+ * and out by turns (design_search.c).
  *
  * Whether any choice is regular is decided exactly (but for the tolerance of what counts as
  * independent): sets of independent rows are a matroid, so taking rows by rising cost wherever they
  * add to the span gives the cheapest regular choice of all.
  *
  * Cost: O(rows used^2) an exchange, `used` the columns where a row is not 0. Work is bounded by
- * counts (RELAX_MAX, and WORK_MAX of design_round.c): under a second for hundreds of rows with 4
+ * counts (RELAX_MAX, and MOVE_WORK_MAX of design_search.c): under a second for hundreds of rows with 4
  * columns used, some seconds for thousands; up to a minute where all 32 are used by 4096 rows. */
 #include "num/design.h"
 
@@ -351,8 +351,7 @@ static void take_matrices(const struct num_design_problem *p, const double *size
     }
 }
 
-static shoal_status make(const struct base_alloc *alloc, const struct num_design_problem *p,
-                         struct design *d, shoal_err *err)
+static shoal_status make(const struct num_design_problem *p, struct design *d, shoal_err *err)
 {
     double size[DESIGN_N];
     size_t missing, rows = p->rows, n = p->columns;
@@ -364,41 +363,23 @@ static shoal_status make(const struct base_alloc *alloc, const struct num_design
                         p->budget, missing);
     d->by = p->by;
     d->columns = n;
-    d->u = base_malloc(alloc, rows * n * sizeof *d->u);
-    d->used = base_malloc(alloc, rows * n);
-    d->used_count = base_malloc(alloc, rows);
-    d->cost = base_malloc(alloc, rows * sizeof *d->cost);
-    d->from = base_malloc(alloc, rows * sizeof *d->from);
-    d->score = base_malloc(alloc, rows * sizeof *d->score);
-    d->rate = base_malloc(alloc, rows * sizeof *d->rate);
-    d->key = base_malloc(alloc, rows * sizeof *d->key);
-    d->order = base_malloc(alloc, rows * sizeof *d->order);
-    d->other = base_malloc(alloc, rows * sizeof *d->other);
-    d->state = base_calloc(alloc, rows, sizeof *d->state); /* all free */
-    d->tried = base_malloc(alloc, rows * sizeof *d->tried);
-    if (d->u == NULL || d->used == NULL || d->used_count == NULL || d->cost == NULL ||
-        d->from == NULL || d->score == NULL || d->rate == NULL || d->key == NULL ||
-        d->order == NULL || d->other == NULL || d->state == NULL || d->tried == NULL)
+    BASE_ROOM(&d->room, d->u, rows * n);
+    BASE_ROOM(&d->room, d->used, rows * n);
+    BASE_ROOM(&d->room, d->used_count, rows);
+    BASE_ROOM(&d->room, d->cost, rows);
+    BASE_ROOM(&d->room, d->from, rows);
+    BASE_ROOM(&d->room, d->score, rows);
+    BASE_ROOM(&d->room, d->rate, rows);
+    BASE_ROOM(&d->room, d->key, rows);
+    BASE_ROOM(&d->room, d->order, rows);
+    BASE_ROOM(&d->room, d->other, rows);
+    BASE_ROOM_ZERO(&d->room, d->state, rows); /* all free */
+    BASE_ROOM(&d->room, d->tried, rows);
+    if (base_room_status(&d->room) != SHOAL_OK)
         return base_err_nomem(err, "planning experiments");
     take_rows(p, size, d);
     take_matrices(p, size, d);
     return SHOAL_OK;
-}
-
-static void unmake(const struct base_alloc *alloc, struct design *d)
-{
-    base_free(alloc, d->u);
-    base_free(alloc, d->used);
-    base_free(alloc, d->used_count);
-    base_free(alloc, d->cost);
-    base_free(alloc, d->from);
-    base_free(alloc, d->score);
-    base_free(alloc, d->rate);
-    base_free(alloc, d->key);
-    base_free(alloc, d->order);
-    base_free(alloc, d->other);
-    base_free(alloc, d->state);
-    base_free(alloc, d->tried);
 }
 
 /* ---- choices to start from ---- */
@@ -495,9 +476,9 @@ struct choices {
     bool *pick, *other;
 };
 
-static shoal_status choose(const struct base_alloc *alloc, const struct num_design_problem *p,
-                           struct design *d, const struct choices *room,
-                           struct num_design_result *out, shoal_err *err)
+static shoal_status choose(const struct num_design_problem *p, struct design *d,
+                           const struct choices *room, struct num_design_result *out,
+                           shoal_err *err)
 {
     double *weight = room->weight;
     bool *pick = room->pick, *other = room->other;
@@ -519,7 +500,7 @@ static shoal_status choose(const struct base_alloc *alloc, const struct num_desi
             memcpy(pick, other, d->rows * sizeof *pick);
         }
     }
-    bound = design_branch(alloc, d, weight, pick, other, &value, bound);
+    bound = design_branch(d, weight, pick, other, &value, bound);
     if (!isfinite(value) || !isfinite(bound))
         return base_err(err, SHOAL_E_INVAL,
                         "the experiments' numbers are too far apart to compare them");
@@ -531,7 +512,7 @@ static shoal_status choose(const struct base_alloc *alloc, const struct num_desi
 shoal_status num_design(const struct base_alloc *alloc, const struct num_design_problem *problem,
                         bool *pick, struct num_design_result *out, shoal_err *err)
 {
-    struct design d = {0};
+    struct design d = {.room = {.alloc = alloc}};
     struct num_design_result result = {0};
     struct choices room = {NULL, NULL, NULL};
     shoal_status st = check_numbers(problem, err);
@@ -539,16 +520,16 @@ shoal_status num_design(const struct base_alloc *alloc, const struct num_design_
     if (st == SHOAL_OK && problem->known != NULL)
         st = check_known(problem, err);
     if (st == SHOAL_OK)
-        st = make(alloc, problem, &d, err);
+        st = make(problem, &d, err);
     if (st == SHOAL_OK) {
-        room.weight = base_malloc(alloc, problem->rows * sizeof *room.weight);
-        room.pick = base_malloc(alloc, problem->rows * sizeof *room.pick);
-        room.other = base_malloc(alloc, problem->rows * sizeof *room.other);
-        if (room.weight == NULL || room.pick == NULL || room.other == NULL)
+        BASE_ROOM(&d.room, room.weight, problem->rows);
+        BASE_ROOM(&d.room, room.pick, problem->rows);
+        BASE_ROOM(&d.room, room.other, problem->rows);
+        if (base_room_status(&d.room) != SHOAL_OK)
             st = base_err_nomem(err, "planning experiments");
     }
     if (st == SHOAL_OK)
-        st = choose(alloc, problem, &d, &room, &result, err);
+        st = choose(problem, &d, &room, &result, err);
     if (st == SHOAL_OK) {
         memset(pick, 0, problem->rows * sizeof *pick);
         for (size_t i = 0; i < d.rows; i++)
@@ -558,9 +539,6 @@ shoal_status num_design(const struct base_alloc *alloc, const struct num_design_
             }
         *out = result;
     }
-    base_free(alloc, room.weight);
-    base_free(alloc, room.pick);
-    base_free(alloc, room.other);
-    unmake(alloc, &d);
+    base_room_fini(&d.room);
     return st;
 }

@@ -1,11 +1,11 @@
 /* design_parts.h - what the files of design.h share: a problem in its own units, and a point of it.
  *
- * design.c checks, scales and finds the cheapest regular choice; design_relax.c solves the relaxed
- * problem and proves the bound; design_round.c makes a choice and improves it; design_branch.c
- * narrows what is between the two. */
+ * design.c checks, scales and finds the cheapest regular choice; design_search.c solves the relaxed
+ * problem and proves the bound, makes a choice and improves it, and narrows what is between the two. */
 #ifndef NUM_DESIGN_PARTS_H
 #define NUM_DESIGN_PARTS_H
 
+#include "base/room.h"
 #include "num/design.h"
 #include <stdint.h>
 
@@ -15,6 +15,7 @@ enum { DESIGN_N = NUM_DESIGN_COLUMNS_MAX };
 /* Only rows that the budget can pay for, divided by sigma and by the sizes of their columns; costs
  * in shares of the budget. */
 struct design {
+    struct base_room room; /* of the arrays */
     enum num_design_by by;
     size_t rows, columns;
     double *u;            /* (rows, columns) */
@@ -80,10 +81,8 @@ bool design_basis(struct design *d, const double *key, double most, bool *pick);
 double design_relax(struct design *d, double *weight, int steps_max, struct design_point *p);
 /* Rows by falling weight, regular, within the budget; false: it would cost more. */
 bool design_round(struct design *d, const double *weight, bool *pick);
-/* Improves a regular choice by moves until none helps, or all work allowed is done; its value
- * without shift. */
-double design_climb(struct design *d, bool *pick, struct design_point *p);
-/* The same, and starts again from rows forced in, where that may help. */
+/* Improves a regular choice by moves until none helps, or all work allowed is done, and starts again from
+ * rows forced in, where that may help; its value without shift. */
 double design_improve(struct design *d, bool *pick, struct design_point *p);
 /* Adds rows to a regular choice while any is affordable, the most gained for its cost first. */
 void design_fill(struct design *d, bool *pick, struct design_point *p);
@@ -92,7 +91,7 @@ double design_cost(const struct design *d, const bool *pick);
 /* Narrows the gap between *value, of `pick`, and `bound`, both without shift, by fixing rows;
  * `weight` is the relaxed optimum, and scratch afterwards. Returns the new bound. Where memory is
  * short all stays as it was: the gap is then wider, and that is all. */
-double design_branch(const struct base_alloc *alloc, struct design *d, double *weight, bool *pick,
-                     bool *scratch, double *value, double bound);
+double design_branch(struct design *d, double *weight, bool *pick, bool *scratch, double *value,
+                     double bound);
 
 #endif

@@ -19,6 +19,7 @@
  * tests/unit/num/test_few.c. */
 #include "num/least.h"
 
+#include "base/room.h"
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -438,18 +439,18 @@ shoal_status num_few(const struct base_alloc *alloc, const struct num_least *p,
     struct num_few_fit fit;
     struct gram all;
     double mean[N + 1], deviation[N + 1];
-    shoal_status st = SHOAL_E_NOMEM;
+    struct base_room room = {.alloc = alloc};
 
     if (!sound(p, fold, folds))
         return SHOAL_E_INVAL;
-    f.z = base_malloc(alloc, rows * (columns + 1) * sizeof *f.z);
-    f.weight = base_malloc(alloc, rows * sizeof *f.weight);
-    f.row = base_malloc(alloc, rows * sizeof *f.row);
-    f.start = base_malloc(alloc, ((size_t)folds + 1) * sizeof *f.start);
-    f.after = base_calloc(alloc, (size_t)folds + 1, sizeof *f.after);
-    f.error = base_calloc(alloc, PENALTIES, sizeof *f.error);
-    if (f.z == NULL || f.weight == NULL || f.row == NULL || f.start == NULL || f.after == NULL ||
-        f.error == NULL)
+    BASE_ROOM(&room, f.z, rows * (columns + 1));
+    BASE_ROOM(&room, f.weight, rows);
+    BASE_ROOM(&room, f.row, rows);
+    BASE_ROOM(&room, f.start, (size_t)folds + 1);
+    BASE_ROOM_ZERO(&room, f.after, (size_t)folds + 1);
+    BASE_ROOM_ZERO(&room, f.error, PENALTIES);
+    shoal_status st = base_room_status(&room);
+    if (st != SHOAL_OK)
         goto out;
     weigh(&f, p->weight);
     scale(&f, p);
@@ -466,11 +467,6 @@ shoal_status num_few(const struct base_alloc *alloc, const struct num_least *p,
     *out = fit;
     st = SHOAL_OK;
 out:
-    base_free(alloc, f.z);
-    base_free(alloc, f.weight);
-    base_free(alloc, f.row);
-    base_free(alloc, f.start);
-    base_free(alloc, f.after);
-    base_free(alloc, f.error);
+    base_room_fini(&room);
     return st;
 }

@@ -28,6 +28,7 @@
  *
  * Cost: of the cut, entries of columns that have come x entries of the set in a row of the sample;
  * of a join, groups^2 x rows. */
+#include "base/room.h"
 #include "num/lasso_parts.h"
 
 #include <stdlib.h>
@@ -40,6 +41,7 @@ static const double BALANCE = 1.5; /* of the largest group against the mean: els
 /* ---- rows of the set ---- */
 
 struct cutting {
+    struct base_room room; /* of the arrays */
     const struct num_lasso *p;
     const struct num_lasso_set *set;
     double theta;
@@ -267,7 +269,7 @@ static uint64_t deal(struct cutting *c, uint8_t *group, uint32_t groups, struct 
     return most;
 }
 
-static bool begin_cut(const struct base_alloc *alloc, struct cutting *c)
+static bool begin_cut(struct cutting *c)
 {
     size_t w = c->set->count + (size_t)1;
     uint64_t all = 0, rows;
@@ -277,37 +279,27 @@ static bool begin_cut(const struct base_alloc *alloc, struct cutting *c)
     all = all / w / SAMPLE;
     c->stride = all > 1 ? (uint32_t)all : 1;
     rows = (c->p->x.rows + (uint64_t)c->stride - 1) / c->stride;
-    c->start = base_calloc(alloc, rows + 2, sizeof *c->start);
-    c->mean = base_calloc(alloc, w, 3 * sizeof *c->mean);
-    c->sum = base_calloc(alloc, w, 2 * sizeof *c->sum + sizeof *c->fixed);
-    c->link = base_calloc(alloc, w * LINKS, sizeof *c->link);
-    if (c->start == NULL || c->mean == NULL || c->sum == NULL || c->link == NULL)
+    BASE_ROOM_ZERO(&c->room, c->start, rows + 2);
+    BASE_ROOM_ZERO(&c->room, c->mean, w);
+    BASE_ROOM_ZERO(&c->room, c->norm, w);
+    BASE_ROOM_ZERO(&c->room, c->load, w);
+    BASE_ROOM_ZERO(&c->room, c->sum, w);
+    BASE_ROOM_ZERO(&c->room, c->parent, w);
+    BASE_ROOM_ZERO(&c->room, c->fixed, w);
+    BASE_ROOM(&c->room, c->link, w * LINKS);
+    if (base_room_status(&c->room) != SHOAL_OK)
         return false;
-    c->norm = c->mean + w;
-    c->load = (uint64_t *)(void *)(c->norm + w);
-    c->parent = (uint32_t *)(void *)(c->sum + w);
-    c->fixed = (uint8_t *)(c->parent + w);
     each_entry(c, c->start + 2);
     for (uint64_t r = 0; r < rows; r++)
         c->start[r + 2] += c->start[r + 1];
     c->entries = c->start[rows + 1];
-    c->at = base_malloc(alloc, (c->entries + 1) * sizeof *c->at);
-    c->value = base_malloc(alloc, (c->entries + 1) * sizeof *c->value);
-    if (c->at == NULL || c->value == NULL)
+    BASE_ROOM(&c->room, c->at, c->entries + 1);
+    BASE_ROOM(&c->room, c->value, c->entries + 1);
+    if (base_room_status(&c->room) != SHOAL_OK)
         return false;
     each_entry(c, c->start + 1);
     find_norms(c);
     return true;
-}
-
-static void end_cut(const struct base_alloc *alloc, struct cutting *c)
-{
-    base_free(alloc, c->start);
-    base_free(alloc, c->mean);
-    base_free(alloc, c->sum);
-    base_free(alloc, c->link);
-    base_free(alloc, c->at);
-    base_free(alloc, c->value);
 }
 
 /* Groups for those that have none; the largest against the mean. */
@@ -330,14 +322,14 @@ shoal_status num_lasso_cut(const struct base_alloc *alloc, const struct num_lass
                            const struct num_lasso_set *set, uint32_t groups, double theta,
                            uint8_t *group)
 {
-    struct cutting c = {.p = p, .set = set, .theta = theta};
-    shoal_status st = begin_cut(alloc, &c) ? SHOAL_OK : SHOAL_E_NOMEM;
+    struct cutting c = {.room = {.alloc = alloc}, .p = p, .set = set, .theta = theta};
+    shoal_status st = begin_cut(&c) ? SHOAL_OK : SHOAL_E_NOMEM;
 
     if (st == SHOAL_OK && cut(&c, group, groups) > BALANCE) {
         memset(group, NUM_LASSO_NO_GROUP, set->count);
         cut(&c, group, groups);
     }
-    end_cut(alloc, &c);
+    base_room_fini(&c.room);
     return st;
 }
 

@@ -213,3 +213,14 @@ double num_lasso_bound(const struct num_lasso *p, const struct num_lasso_point *
         bound = fmax(bound, dual_loss(p, point, 1) - excess / (2 * ridge));
     return bound;
 }
+
+/* ---- the kernels for this machine; their text is lasso_body.inc ---- */
+
+#define LANES_TEXT  "num/lasso_body.inc"
+#define LANES_BYTES 8
+#include "num/lanes.inc"
+
+const struct num_lasso_ops *num_lasso_ops_find(uint32_t lanes_max)
+{
+    return LANES_FIND(&ops, lanes_max);
+}

@@ -29,7 +29,7 @@
 #ifndef NUM_LDA_H
 #define NUM_LDA_H
 
-#include "base/alloc.h"
+#include "base/room.h"
 #include "num/corpus.h"
 #include "shoal/status.h"
 #include <stdbool.h>
@@ -88,6 +88,7 @@ static inline uint32_t num_lda_place(const struct num_lda_strip *strip, uint32_t
  * one segment that has more. */
 struct num_lda_cut {
     struct base_alloc alloc;
+    struct base_room room; /* of the arrays */
     uint64_t tokens;
     uint32_t documents, words;
     uint32_t ranges[2]; /* by side */

@@ -27,7 +27,9 @@ enum {
 struct build {
     const struct num_corpus *corpus;
     struct num_lda_cut *cut;
+    struct base_room room; /* of what follows */
     uint64_t *frequency;   /* (words), by id */
+    struct ranked *ranked; /* (words) */
     uint64_t *key, *spare; /* (strip): slot << 32 | position in document order */
     uint32_t *slot_range;  /* (words) */
     uint32_t *used;        /* (words): tokens of a slot that have a place */
@@ -39,15 +41,7 @@ void num_lda_cut_free(struct num_lda_cut *cut)
     if (cut == NULL)
         return;
     struct base_alloc alloc = cut->alloc;
-    for (int side = 0; side < 2; side++) {
-        base_free(&alloc, cut->first[side]);
-        base_free(&alloc, cut->at[side]);
-        base_free(&alloc, cut->start[side]);
-        base_free(&alloc, cut->order[side]);
-    }
-    base_free(&alloc, cut->word_slot);
-    base_free(&alloc, cut->slot_word);
-    base_free(&alloc, cut->tile);
+    base_room_fini(&cut->room);
     base_free(&alloc, cut);
 }
 
@@ -97,13 +91,11 @@ static int compare_ranked(const void *a, const void *b)
     return x->word < y->word ? -1 : x->word > y->word;
 }
 
-static shoal_status number_words(struct build *b, shoal_err *err)
+static void number_words(struct build *b)
 {
     struct num_lda_cut *cut = b->cut;
-    struct ranked *ranked = base_calloc(&cut->alloc, (size_t)cut->words + 1, sizeof *ranked);
+    struct ranked *ranked = b->ranked;
 
-    if (ranked == NULL)
-        return base_err_nomem(err, "cutting a corpus");
     for (uint32_t w = 0; w < cut->words; w++)
         ranked[w] = (struct ranked){b->frequency[w], w};
     qsort(ranked, cut->words, sizeof *ranked, compare_ranked);
@@ -111,8 +103,6 @@ static shoal_status number_words(struct build *b, shoal_err *err)
         cut->slot_word[s] = ranked[s].word;
         cut->word_slot[ranked[s].word] = s;
     }
-    base_free(&cut->alloc, ranked);
-    return SHOAL_OK;
 }
 
 static uint64_t segment_tokens(const struct build *b, enum num_lda_side side, uint32_t segment)
@@ -129,11 +119,11 @@ static shoal_status cut_side(struct build *b, enum num_lda_side side, uint32_t l
     uint32_t segments = side == NUM_LDA_WORDS ? cut->words : cut->documents, ranges = 0;
     size_t most = (size_t)segments + 1;
     uint64_t held = 0;
-    uint32_t *first = cut->first[side] = base_calloc(&cut->alloc, most, sizeof *first);
-    uint64_t *at = cut->at[side] = base_calloc(&cut->alloc, most, sizeof *at);
-    uint32_t *start = cut->start[side] = base_calloc(&cut->alloc, 2 * most, sizeof *start);
+    uint32_t *first = BASE_ROOM_ZERO(&cut->room, cut->first[side], most);
+    uint64_t *at = BASE_ROOM_ZERO(&cut->room, cut->at[side], most);
+    uint32_t *start = BASE_ROOM_ZERO(&cut->room, cut->start[side], 2 * most);
 
-    if (first == NULL || at == NULL || start == NULL)
+    if (base_room_status(&cut->room) != SHOAL_OK)
         return base_err_nomem(err, "cutting a corpus");
     for (uint32_t s = 0; s < segments; s++) {
         uint64_t n = segment_tokens(b, side, s);
@@ -220,20 +210,19 @@ static void cut_range(struct build *b, uint32_t range)
 static shoal_status cut_tokens(struct build *b, shoal_err *err)
 {
     struct num_lda_cut *cut = b->cut;
-    const struct base_alloc *alloc = &cut->alloc;
+    struct base_room *room = &cut->room;
     size_t tiles = (size_t)cut->ranges[0] * cut->ranges[1], words = (size_t)cut->words + 1;
     size_t place = cut->wide ? sizeof(uint32_t) : sizeof(uint16_t);
 
-    cut->tile = base_calloc(alloc, tiles + 1, sizeof *cut->tile);
-    cut->order[0] = base_calloc(alloc, cut->tokens + PAD, place);
-    cut->order[1] = base_calloc(alloc, cut->tokens + PAD, place);
-    b->key = base_calloc(alloc, (size_t)cut->strip_max + 1, sizeof *b->key);
-    b->spare = base_calloc(alloc, (size_t)cut->strip_max + 1, sizeof *b->spare);
-    b->slot_range = base_calloc(alloc, words, sizeof *b->slot_range);
-    b->used = base_calloc(alloc, words, sizeof *b->used);
-    b->strip_used = base_calloc(alloc, words, sizeof *b->strip_used);
-    if (cut->tile == NULL || cut->order[0] == NULL || cut->order[1] == NULL || b->key == NULL ||
-        b->spare == NULL || b->slot_range == NULL || b->used == NULL || b->strip_used == NULL)
+    BASE_ROOM_ZERO(room, cut->tile, tiles + 1);
+    for (int side = 0; side < 2; side++)
+        cut->order[side] = base_room_zero(room, NULL, cut->tokens + PAD, place);
+    BASE_ROOM(&b->room, b->key, (size_t)cut->strip_max + 1);
+    BASE_ROOM(&b->room, b->spare, (size_t)cut->strip_max + 1);
+    BASE_ROOM(&b->room, b->slot_range, words);
+    BASE_ROOM_ZERO(&b->room, b->used, words);
+    BASE_ROOM_ZERO(&b->room, b->strip_used, words);
+    if (base_room_status(room) != SHOAL_OK || base_room_status(&b->room) != SHOAL_OK)
         return base_err_nomem(err, "cutting a corpus");
 
     for (uint32_t j = 0; j < cut->ranges[NUM_LDA_WORDS]; j++)
@@ -247,23 +236,23 @@ static shoal_status cut_tokens(struct build *b, shoal_err *err)
 static shoal_status cut_all(struct build *b, uint32_t limit, shoal_err *err)
 {
     struct num_lda_cut *cut = b->cut;
-    const struct base_alloc *alloc = &cut->alloc;
     size_t words = (size_t)cut->words + 1;
 
-    b->frequency = base_calloc(alloc, words, sizeof *b->frequency);
-    cut->word_slot = base_calloc(alloc, words, sizeof *cut->word_slot);
-    cut->slot_word = base_calloc(alloc, words, sizeof *cut->slot_word);
-    if (b->frequency == NULL || cut->word_slot == NULL || cut->slot_word == NULL)
+    BASE_ROOM_ZERO(&b->room, b->frequency, words);
+    BASE_ROOM(&b->room, b->ranked, words);
+    BASE_ROOM_ZERO(&cut->room, cut->word_slot, words);
+    BASE_ROOM_ZERO(&cut->room, cut->slot_word, words);
+    if (base_room_status(&cut->room) != SHOAL_OK || base_room_status(&b->room) != SHOAL_OK)
         return base_err_nomem(err, "cutting a corpus");
     shoal_status st = count_words(b, err);
     if (limit == 0)
         for (limit = NUM_LDA_RANGE; cut->tokens / limit > RANGES && limit < 1U << 30;)
             limit *= 2;
     cut->wide = limit > NUM_LDA_RANGE;
-    if (st == SHOAL_OK)
-        st = number_words(b, err);
-    if (st == SHOAL_OK)
-        st = cut_side(b, NUM_LDA_WORDS, limit, err);
+    if (st != SHOAL_OK)
+        return st;
+    number_words(b);
+    st = cut_side(b, NUM_LDA_WORDS, limit, err);
     if (st == SHOAL_OK)
         st = cut_side(b, NUM_LDA_DOCUMENTS, limit, err);
     return st == SHOAL_OK ? cut_tokens(b, err) : st;
@@ -275,11 +264,12 @@ shoal_status num_lda_cut_new(const struct base_alloc *alloc, const struct num_co
     if (corpus->documents > UINT32_MAX)
         return base_err(err, SHOAL_E_LIMIT, "a corpus of more than %u documents", UINT32_MAX);
     struct num_lda_cut *cut = base_calloc(alloc, 1, sizeof *cut);
-    struct build b = {.corpus = corpus, .cut = cut};
+    struct build b = {.corpus = corpus, .cut = cut, .room = {.alloc = alloc}};
 
     if (cut == NULL)
         return base_err_nomem(err, "cutting a corpus");
     cut->alloc = *alloc;
+    cut->room.alloc = &cut->alloc;
     cut->documents = (uint32_t)corpus->documents;
     cut->words = corpus->words;
     shoal_status st = cut_all(&b, range, err);
@@ -287,12 +277,7 @@ shoal_status num_lda_cut_new(const struct base_alloc *alloc, const struct num_co
         *out_cut = cut;
     else
         num_lda_cut_free(cut);
-    base_free(alloc, b.frequency);
-    base_free(alloc, b.key);
-    base_free(alloc, b.spare);
-    base_free(alloc, b.slot_range);
-    base_free(alloc, b.used);
-    base_free(alloc, b.strip_used);
+    base_room_fini(&b.room);
     return st;
 }
 

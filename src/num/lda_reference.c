@@ -49,16 +49,16 @@ shoal_status num_lda_exact_new(const struct base_alloc *alloc, const struct num_
     x->words = corpus->words;
     x->tokens = tokens_of(corpus);
     x->beta = beta;
-    x->alpha = base_calloc(alloc, topics, sizeof *x->alpha);
-    x->start = base_calloc(alloc, (size_t)x->documents + 1, sizeof *x->start);
-    x->word = base_calloc(alloc, (size_t)x->tokens + 1, sizeof *x->word);
-    x->z = base_calloc(alloc, (size_t)x->tokens + 1, sizeof *x->z);
-    x->of_document = base_calloc(alloc, ((size_t)x->documents + 1) * topics, sizeof(uint32_t));
-    x->of_word = base_calloc(alloc, ((size_t)x->words + 1) * topics, sizeof(uint32_t));
-    x->of_topic = base_calloc(alloc, topics, sizeof *x->of_topic);
-    x->weight = base_calloc(alloc, topics, sizeof *x->weight);
-    if (x->alpha == NULL || x->start == NULL || x->word == NULL || x->z == NULL ||
-        x->of_document == NULL || x->of_word == NULL || x->of_topic == NULL || x->weight == NULL) {
+    x->room.alloc = &x->alloc;
+    BASE_ROOM(&x->room, x->alpha, topics);
+    BASE_ROOM_ZERO(&x->room, x->start, (size_t)x->documents + 1);
+    BASE_ROOM(&x->room, x->word, (size_t)x->tokens + 1);
+    BASE_ROOM_ZERO(&x->room, x->z, (size_t)x->tokens + 1);
+    BASE_ROOM(&x->room, x->of_document, ((size_t)x->documents + 1) * topics);
+    BASE_ROOM(&x->room, x->of_word, ((size_t)x->words + 1) * topics);
+    BASE_ROOM(&x->room, x->of_topic, topics);
+    BASE_ROOM(&x->room, x->weight, topics);
+    if (base_room_status(&x->room) != SHOAL_OK) {
         num_lda_exact_free(x);
         return base_err_nomem(err, "sampling topics");
     }
@@ -75,14 +75,7 @@ void num_lda_exact_free(struct num_lda_exact *exact)
     if (exact == NULL)
         return;
     struct base_alloc alloc = exact->alloc;
-    base_free(&alloc, exact->alpha);
-    base_free(&alloc, exact->start);
-    base_free(&alloc, exact->word);
-    base_free(&alloc, exact->z);
-    base_free(&alloc, exact->of_document);
-    base_free(&alloc, exact->of_word);
-    base_free(&alloc, exact->of_topic);
-    base_free(&alloc, exact->weight);
+    base_room_fini(&exact->room);
     base_free(&alloc, exact);
 }
 

@@ -4,8 +4,8 @@
 #ifndef NUM_LDA_REFERENCE_H
 #define NUM_LDA_REFERENCE_H
 
-#include "base/alloc.h"
 #include "base/rand.h"
+#include "base/room.h"
 #include "num/lda.h"
 #include "num/lda_judge.h"
 
@@ -13,6 +13,7 @@
  * an entry's count. */
 struct num_lda_exact {
     struct base_alloc alloc;
+    struct base_room room; /* of the arrays */
     uint32_t topics, documents, words;
     uint64_t tokens;
     double *alpha, alpha_sum, beta;

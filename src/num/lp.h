@@ -33,6 +33,9 @@ struct num_lp; /* opaque */
 SHOAL_MUST_USE shoal_status num_lp_new(const struct base_alloc *alloc, uint32_t row_count,
                                        const double *b, const bool *equal, struct num_lp **out_lp);
 void num_lp_free(struct num_lp *lp);
+/* An empty one in *lp: as num_lp_new, but one that is there and has as many rows is used again. */
+SHOAL_MUST_USE shoal_status num_lp_ready(const struct base_alloc *alloc, uint32_t row_count,
+                                         const double *b, const bool *equal, struct num_lp **lp);
 /* Forgets all columns and the basis; new right-hand sides (finite). Keeps the memory. */
 void num_lp_reset(struct num_lp *lp, const double *b);
 /* `column` (row_count) is copied. The index is 0, 1, ... in order of adding. SHOAL_E_INVAL where

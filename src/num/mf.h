@@ -23,7 +23,7 @@
 #ifndef NUM_MF_H
 #define NUM_MF_H
 
-#include "base/alloc.h"
+#include "base/room.h"
 #include "num/rating.h"
 #include "shoal/status.h"
 #include <stdbool.h>
@@ -50,6 +50,7 @@ struct num_mf_shape {
 
 struct num_mf_plan {
     struct base_alloc alloc;
+    struct base_room room; /* of the arrays */
     struct num_mf_shape shape;
     uint32_t user_slots, item_slots;   /* per executor, per block of items */
     uint32_t *user_slot, *item_slot;   /* (users), (items): where an id went */

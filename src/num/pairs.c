@@ -24,6 +24,7 @@
  * when rounding has won. Tests: tests/unit/num/test_pairs.c. */
 #include "num/pairs.h"
 
+#include "base/room.h"
 #include "num/lp.h"
 #include <math.h>
 #include <string.h>
@@ -48,8 +49,8 @@ struct candidate {
 
 struct num_pairs {
     const struct base_alloc *alloc;
+    struct base_room room; /* of its arrays */
     struct num_lp *lp;
-    uint32_t lp_rows;
 
     /* the problem at hand */
     bool has_level;
@@ -64,15 +65,14 @@ struct num_pairs {
     double earn[NUM_PAIRS_GROUPS_MAX];
 
     struct candidate *candidates;
-    size_t candidate_count, candidate_cap;
+    size_t candidate_count;
     struct num_pairs_column *columns; /* one per column of the master but t, in order */
-    size_t column_count, column_cap;
+    size_t column_count;
     struct num_pairs_column *result;
-    size_t result_cap;
 
     /* pairs of the last call */
     struct num_pairs_column *kept;
-    size_t kept_count, kept_cap;
+    size_t kept_count;
     uint32_t kept_groups, kept_kinds;
 };
 
@@ -81,7 +81,7 @@ shoal_status num_pairs_new(const struct base_alloc *alloc, struct num_pairs **ou
     struct num_pairs *s = base_calloc(alloc, 1, sizeof *s);
     if (s == NULL)
         return SHOAL_E_NOMEM;
-    s->alloc = alloc;
+    s->alloc = s->room.alloc = alloc;
     *out = s;
     return SHOAL_OK;
 }
@@ -91,10 +91,7 @@ void num_pairs_free(struct num_pairs *s)
     if (s == NULL)
         return;
     num_lp_free(s->lp);
-    base_free(s->alloc, s->candidates);
-    base_free(s->alloc, s->columns);
-    base_free(s->alloc, s->result);
-    base_free(s->alloc, s->kept);
+    base_room_fini(&s->room);
     base_free(s->alloc, s);
 }
 
@@ -192,11 +189,9 @@ static shoal_status find_candidates(struct num_pairs *s, const struct num_pairs_
         return SHOAL_OK;
     for (uint32_t j = 0; j < p->kind_count; j++) {
         for (uint32_t a = 0; a < p->group_count; a++) {
-            void *data = s->candidates;
-            if (base_reserve(s->alloc, &data, &s->candidate_cap,
-                             s->candidate_count + p->group_count, sizeof *s->candidates) != 0)
+            BASE_ROOM(&s->room, s->candidates, s->candidate_count + p->group_count);
+            if (base_room_status(&s->room) != SHOAL_OK)
                 return SHOAL_E_NOMEM;
-            s->candidates = data;
             for (uint32_t b = a; b < p->group_count; b++) {
                 if (!may_pair(p, j, a, b))
                     continue;
@@ -233,11 +228,10 @@ static double spread(const struct num_pairs *s, const struct num_pairs_problem *
 static shoal_status add_column(struct num_pairs *s, const struct num_pairs_problem *p,
                                const struct num_pairs_column *c)
 {
-    void *data = s->columns;
     uint32_t index;
-    if (base_reserve(s->alloc, &data, &s->column_cap, s->column_count + 1, sizeof *s->columns) != 0)
+    BASE_ROOM(&s->room, s->columns, s->column_count + 1);
+    if (base_room_status(&s->room) != SHOAL_OK)
         return SHOAL_E_NOMEM;
-    s->columns = data;
     memset(s->column, 0, s->rows * sizeof *s->column);
     double worth = spread(s, p, c, 1, s->column);
     shoal_status st = num_lp_add(s->lp, worth, s->column, &index);
@@ -290,15 +284,7 @@ static shoal_status add_level(struct num_pairs *s, const struct num_pairs_proble
 /* The master with every group alone, and the pairs of the last call. */
 static shoal_status start_master(struct num_pairs *s, const struct num_pairs_problem *p)
 {
-    shoal_status st = SHOAL_OK;
-    if (s->lp == NULL || s->lp_rows != s->rows) {
-        num_lp_free(s->lp);
-        s->lp = NULL;
-        st = num_lp_new(s->alloc, s->rows, s->b, NULL, &s->lp);
-        s->lp_rows = s->rows;
-    } else {
-        num_lp_reset(s->lp, s->b);
-    }
+    shoal_status st = num_lp_ready(s->alloc, s->rows, s->b, NULL, &s->lp);
     s->column_count = 0;
     if (st == SHOAL_OK && s->has_level)
         st = add_level(s, p);
@@ -467,13 +453,9 @@ static bool rows_kept(struct num_pairs *s, const struct num_pairs_problem *p, do
 static shoal_status collect(struct num_pairs *s, const struct num_pairs_problem *p,
                             struct num_pairs_result *out)
 {
-    void *result = s->result, *kept = s->kept;
-    int failed =
-        base_reserve(s->alloc, &result, &s->result_cap, s->column_count, sizeof *s->result);
-    failed |= base_reserve(s->alloc, &kept, &s->kept_cap, s->column_count, sizeof *s->kept);
-    s->result = result;
-    s->kept = kept;
-    if (failed)
+    BASE_ROOM(&s->room, s->result, s->column_count);
+    BASE_ROOM(&s->room, s->kept, s->column_count);
+    if (base_room_status(&s->room) != SHOAL_OK)
         return SHOAL_E_NOMEM;
     out->columns = s->result;
     out->column_count = 0;

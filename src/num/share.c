@@ -24,10 +24,11 @@ shoal_status num_share_new(const struct base_alloc *alloc, const struct num_team
 
     if (s == NULL)
         return SHOAL_E_NOMEM;
-    s->alloc = alloc;
+    s->alloc = s->room.alloc = alloc;
     s->team = team;
     s->tolerance = 1e-9;
     s->ask = num_share_ask_find(SHARE_LANES);
+    s->sum.ask = num_share_ways_find(SHARE_LANES);
     *out = s;
     return SHOAL_OK;
 }
@@ -36,30 +37,10 @@ void num_share_free(struct num_share *s)
 {
     if (s == NULL)
         return;
-    const struct base_alloc *a = s->alloc;
     num_lp_free(s->master);
-    num_share_sum_free(s);
-    num_share_fill_free(s);
-    base_free(a, s->rows.a);
-    base_free(a, s->rows.g);
-    base_free(a, s->active.a);
-    base_free(a, s->active.g);
-    for (uint32_t i = 0; i < 2; i++) {
-        base_free(a, s->code[i]);
-        base_free(a, s->active_row[i]);
-    }
-    base_free(a, s->active_code);
-    base_free(a, s->opened);
-    base_free(a, s->chunks);
-    base_free(a, s->chunk_top);
-    base_free(a, s->col_price);
-    base_free(a, s->x);
-    base_free(a, s->slope);
-    base_free(a, s->need);
-    base_free(a, s->floor);
-    base_free(a, s->first);
-    base_free(a, s->kept);
-    base_free(a, s);
+    num_lp_free(s->sum.master);
+    base_room_fini(&s->room);
+    base_free(s->alloc, s);
 }
 
 void num_share_cold(struct num_share *s)
@@ -73,26 +54,16 @@ void num_share_set_tolerance(struct num_share *s, double tolerance)
     s->tolerance = tolerance;
 }
 
-/* Memory for a padded set of rows: a is one block for all kinds. */
-shoal_status num_share_rows_reserve(const struct base_alloc *alloc, struct share_rows *rows,
-                                    size_t *cap, uint32_t kinds, size_t count)
+/* a is one block for all kinds. */
+shoal_status num_share_rows_reserve(struct base_room *room, struct share_rows *rows, uint32_t kinds,
+                                    size_t count)
 {
     size_t stride = (count + SHARE_BLOCK) / SHARE_LANES * SHARE_LANES;
 
-    if (stride * kinds > *cap) {
-        double *a = base_malloc(alloc, stride * kinds * sizeof *a);
-        double *g = base_malloc(alloc, stride * kinds * sizeof *g);
-        if (a == NULL || g == NULL) {
-            base_free(alloc, a);
-            base_free(alloc, g);
-            return SHOAL_E_NOMEM;
-        }
-        base_free(alloc, rows->a);
-        base_free(alloc, rows->g);
-        rows->a = a;
-        rows->g = g;
-        *cap = stride * kinds;
-    }
+    BASE_ROOM(room, rows->a, stride * kinds);
+    BASE_ROOM(room, rows->g, stride);
+    if (base_room_status(room) != SHOAL_OK)
+        return SHOAL_E_NOMEM;
     rows->kinds = kinds;
     rows->count = count;
     rows->stride = stride;
@@ -114,27 +85,29 @@ shoal_status num_share_each(const struct num_share *s, size_t chunks,
     return SHOAL_OK;
 }
 
-shoal_status num_share_master(struct num_share *s, uint32_t row_count, const double *b,
-                              const bool *equal)
+shoal_status num_share_col(struct num_share *s, struct num_lp *master, uint32_t *columns,
+                           double worth, const double *column, const double *price)
 {
-    if (s->master != NULL && s->master_rows == row_count && equal == NULL) {
-        num_lp_reset(s->master, b);
-        return SHOAL_OK;
-    }
-    num_lp_free(s->master);
-    s->master = NULL;
-    s->master_rows =
-        equal == NULL ? row_count : 0; /* equations are not kept: made anew each time */
-    return num_lp_new(s->alloc, row_count, b, equal, &s->master);
+    size_t kinds = s->kinds;
+    uint32_t index;
+
+    BASE_ROOM(&s->room, s->col_price, (*columns + (size_t)1) * kinds);
+    if (base_room_status(&s->room) != SHOAL_OK)
+        return SHOAL_E_NOMEM;
+    memcpy(s->col_price + *columns * kinds, price, kinds * sizeof *price);
+    ++*columns;
+    return num_lp_add(master, worth, column, &index);
 }
 
-shoal_status num_share_col(struct num_share *s, size_t index, uint32_t kinds, const double *price)
+uint32_t num_share_col_keep(struct num_share *s, uint32_t columns)
 {
-    if (base_reserve(s->alloc, (void **)&s->col_price, &s->col_cap, (index + 1) * kinds,
-                     sizeof *s->col_price) != 0)
-        return SHOAL_E_NOMEM;
-    memcpy(s->col_price + index * kinds, price, kinds * sizeof *price);
-    return SHOAL_OK;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < columns; i++)
+        if (num_lp_value(s->master, i) > 0)
+            memmove(s->col_price + (size_t)s->kinds * kept++, s->col_price + (size_t)s->kinds * i,
+                    s->kinds * sizeof *s->col_price);
+    return kept;
 }
 
 static bool in_range(double v)
@@ -199,13 +172,11 @@ shoal_status num_share_prepare(struct num_share *s, const struct num_share_probl
             s->capacity[s->kinds++] = p->capacity[j];
         }
     }
-    shoal_status st = num_share_rows_reserve(s->alloc, &s->rows, &s->rows_cap,
-                                             s->kinds > 0 ? s->kinds : 1, p->job_count);
+    BASE_ROOM(&s->room, s->chunk_top, chunks + 1);
+    shoal_status st =
+        num_share_rows_reserve(&s->room, &s->rows, s->kinds > 0 ? s->kinds : 1, p->job_count);
     if (st != SHOAL_OK)
         return st;
-    if (base_reserve(s->alloc, (void **)&s->chunk_top, &s->chunk_top_cap, chunks + 1,
-                     sizeof *s->chunk_top) != 0)
-        return SHOAL_E_NOMEM;
     struct prepare in = {.s = s, .p = p, .need = need};
     st = num_share_each(s, chunks, prepare_chunk, &in);
     if (st != SHOAL_OK)
@@ -227,9 +198,9 @@ shoal_status num_share_nothing(struct num_share *s, const struct num_share_probl
 {
     size_t n = p->job_count;
 
-    if (base_reserve(s->alloc, (void **)&s->x, &s->x_cap, n * p->kind_count + 1, sizeof *s->x) !=
-            0 ||
-        base_reserve(s->alloc, (void **)&s->slope, &s->slope_cap, n + 1, sizeof *s->slope) != 0)
+    BASE_ROOM(&s->room, s->x, n * p->kind_count + 1);
+    BASE_ROOM(&s->room, s->slope, n + 1);
+    if (base_room_status(&s->room) != SHOAL_OK)
         return SHOAL_E_NOMEM;
     memset(s->x, 0, n * p->kind_count * sizeof *s->x);
     memset(s->slope, 0, n * sizeof *s->slope);
@@ -315,10 +286,10 @@ shoal_status num_share_curve(struct num_share *s, const struct num_share_problem
 
     if (!(low <= high) || !isfinite(low) || !isfinite(high))
         return SHOAL_E_INVAL;
-    if (base_reserve(s->alloc, (void **)&s->need, &s->need_cap, p->job_count + 1,
-                     sizeof *s->need) != 0)
-        return SHOAL_E_NOMEM;
-    shoal_status st = try_point(s, p, high, need, ctx, &found, &good.log_t);
+    BASE_ROOM(&s->room, s->need, p->job_count + 1);
+    shoal_status st = base_room_status(&s->room);
+    if (st == SHOAL_OK)
+        st = try_point(s, p, high, need, ctx, &found, &good.log_t);
     if (st != SHOAL_OK)
         return st;
     double slack = 0.5 * s->tolerance; /* a point is feasible when its scale is 1 but for this */

@@ -3,19 +3,18 @@
  *   share.c         the solver object, its entry points, the search over a curve
  *   share_level.c   the largest common level, by prices and a small master: read this one first
  *   share_oracle.c  its inner loop: what every job answers to a vector of prices, also when its
- *                   time has a value (share_ways.h)
- *   share_sum.c     the largest sum with floors; share_climb.c finds its prices and its mix
+ *                   time has a value
+ *   share_sum.c     the largest sum with floors
  *   share_keep.c    which floors to keep
- *   share_fill.c    water filling through a tree, in stages; share_game.c finds the prices of a
- *                   budget, share_stop.c says who stops at the end of a stage
- *   share_tree.c    how a budget runs down a tree of entities
+ *   share_fill.c    water filling through a tree, in stages
+ *   share_game.c    the best prices of a budget, and how it runs down a tree of entities
  *
  * The inner loops are one text (share_oracle_body.inc), compiled once per instruction set by the
- * names of lanes.inc. What the parts of the sum and of the filling share is in share_sum.h and
- * share_fill.h. Tests: tests/unit/num/test_share_*.c. */
+ * names of lanes.inc. Tests: tests/unit/num/test_share_*.c. */
 #ifndef NUM_SHARE_CORE_H
 #define NUM_SHARE_CORE_H
 
+#include "base/room.h"
 #include "num/lp.h"
 #include "num/share.h"
 
@@ -120,8 +119,137 @@ struct share_top {
     size_t row;
 };
 
+/* ---- ways: what a job does when its time has a value (share_oracle.c, share_sum.c, share_keep.c) ----
+ *
+ * At prices p a job maximises (value - gpus p).x over x >= 0, sum x <= 1, speed.x >= floor. Some
+ * best point is a corner of that set, one of these ways:
+ *
+ *   edge    the floor, just reached: enough of one kind and idling, or a mix of a kind below the
+ *           floor with one above it (codes of num_share_edges); only where there is a floor
+ *   full    all its time on one kind at least as fast as the floor
+ *   idle    nothing; only without a floor
+ *   bought  nothing, and the floor is paid off with the ransom
+ *
+ * Which ways a job has and what shares they take does not depend on prices, so each one's gain is
+ * linear in them: a way that is best at p by more than prices can move is best all around p. */
+
+/* Jobs by column. Rows up to stride are padding that idles for nothing. */
+struct share_ways {
+    uint32_t kinds;
+    size_t count, stride;
+    double *value, *speed; /* (kinds, stride) of all its time there; speed 0: cannot run there */
+    double *gpus, *floor;  /* (stride) >= 0 */
+    double *ransom;        /* (stride) INFINITY: the floor is not for sale */
+    double *cells;         /* what the above point into */
+};
+
+SHOAL_MUST_USE shoal_status num_share_ways_reserve(struct base_room *room, struct share_ways *ways,
+                                                   uint32_t kinds, size_t count);
+
+/* Codes of the ways, after the edges: full_0, .. full_(K-1), idle, bought. */
+static inline uint32_t share_way_full(uint32_t kinds)
+{
+    return kinds * (kinds + 1) / 2;
+}
+static inline uint32_t share_way_idle(uint32_t kinds)
+{
+    return share_way_full(kinds) + kinds;
+}
+static inline uint32_t share_way_bought(uint32_t kinds)
+{
+    return share_way_idle(kinds) + 1;
+}
+
+/* A way spelled out: part of the time on kind `one`, the rest on kind `two` or idling. */
+struct share_way {
+    double gain; /* (value - gpus price).x */
+    uint32_t code;
+    uint32_t one, two; /* SHARE_ORIGIN: none */
+    double x_one, x_two;
+    bool bought;
+};
+
+/* The specification: the first of the best ways in the order of codes, but full ones first. */
+struct share_way num_share_ways_choose(const struct share_ways *ways, size_t row,
+                                       const double *price);
+/* The shares of a way by its code; `gain` is not set. */
+struct share_way num_share_ways_spell(const struct share_ways *ways,
+                                      const struct share_edges *edges, size_t row, uint8_t code);
+
+/* A question to rows: the best way at these prices. `move` (kinds) NULL: no sorting. Else rows are
+ * sorted: one is settled when its way stays the best as each price moves by up to move_j. */
+struct share_ways_query {
+    const double *price, *move;
+};
+
+struct share_ways_answer {
+    double gain;               /* of all rows */
+    double value;              /* of all rows; with sorting, of settled ones only; less ransoms */
+    double use[NUM_KINDS_MAX]; /* the same; GPUs */
+    size_t open;               /* with sorting: rows in open_row */
+};
+
+/* Asks rows [at, at + count), both multiples of SHARE_LANES. code (rows; may be NULL) gets the way
+ * of each; open_row the open ones (with sorting only). */
+typedef void share_ways_fn(const struct share_ways *ways, size_t at, size_t count,
+                           const struct share_ways_query *query, uint8_t *code, uint32_t *open_row,
+                           struct share_ways_answer *out);
+/* The one with most lanes, at most lanes_max (1, 4, 8), that this machine runs. Rows are answered
+ * equally by all; totals agree up to rounding. */
+share_ways_fn *num_share_ways_find(uint32_t lanes_max);
+
+/* ---- the solver ---- */
+
+/* Memory of the largest sum, kept from call to call: num_share.sum. */
+struct share_sum {
+    share_ways_fn *ask;
+    struct share_ways all, open; /* all jobs; those whose way is open, or a sample */
+    uint8_t *code, *open_code;   /* ways */
+    uint32_t *open_row;
+    struct share_ways_answer *chunks;
+    struct num_lp *master;
+};
+
+/* How a budget runs down a tree of entities. */
+struct share_tree {
+    const struct num_tree *shape;
+    struct share_member *members; /* grouped by node, fair ones in order of cap / weight */
+    size_t *first;                /* (nodes + 1) first member of each node */
+    double *node_cap, *budget;    /* (nodes) */
+    bool *leaf;                   /* (nodes) its members are jobs */
+    double *cap, *level; /* (jobs) the most each can have; what it has at the budget poured last */
+};
+
+/* At a corner of its hull, or at its cap, but for rounding: relative. */
+#define SHARE_AT_CAP 1e-9
+/* Of 1: a cost this near to it is it. */
+#define SHARE_FINE 1e-12
+
+enum {
+    SHARE_MIX_MAX = NUM_KINDS_MAX + 2, /* columns in a basis of the master */
+    SHARE_NO_ROW = UINT32_MAX
+};
+
+/* One of the ways in which a stopped job may reach its level: shares of time on an edge. */
+struct share_route {
+    uint32_t job;
+    struct share_edge edge;
+    double low, high;
+};
+
+/* Memory of water filling, kept from call to call: num_share.fill. Rows: jobs that may still rise. */
+struct share_fill {
+    struct share_tree tree;
+    uint32_t *job;           /* (rows) its index in the problem */
+    double *top, *speed;     /* (rows) the fastest on the kinds left; at the budget tried */
+    bool *stopped;           /* (jobs) */
+    struct share_route *way; /* grouped by job */
+    uint8_t *code;           /* (mix, padded rows) edge of each in each column of the mix */
+};
+
 struct num_share {
     const struct base_alloc *alloc;
+    struct base_room room; /* of its arrays */
     const struct num_team *team;
     double tolerance;
     share_ask_fn *ask;
@@ -132,9 +260,7 @@ struct num_share {
     uint32_t kind_of[NUM_KINDS_MAX]; /* index in the caller's problem */
     double capacity[NUM_KINDS_MAX];
     struct share_rows rows;
-    size_t rows_cap;
     struct share_top *chunk_top;
-    size_t chunk_top_cap;
     double top;     /* level at which the first job is at its top speed */
     size_t top_row; /* that job */
 
@@ -147,34 +273,25 @@ struct num_share {
     /* share_level.c: rows whose choice is open, and the settled choices (two sets: one being tried,
      * one being made). */
     struct share_rows active;
-    size_t active_cap;
     uint32_t *active_row[2];
-    size_t active_row_cap[2];
     bool *opened; /* (rows) open in this solve */
-    size_t opened_cap;
     uint8_t *code[2], *active_code;
-    size_t code_cap[2], active_code_cap;
     struct share_answer *chunks;
-    size_t chunk_cap;
     struct num_lp *master;
-    uint32_t master_rows;
-    double *col_price; /* (columns, kinds) */
-    size_t col_cap;
+    double *col_price; /* (columns, kinds) that the columns of a master answer */
 
     double *x, *slope;    /* of the result */
     double *need, *floor; /* (jobs) what is put to num_share_level, to the relaxed floors */
     double *first; /* share_sum.c: a feasible point; share_keep.c: part of each floor bought off */
     bool *kept;    /* (jobs) share_keep.c */
-    size_t x_cap, slope_cap, need_cap, floor_cap, first_cap, kept_cap;
     uint32_t sum_kinds; /* share_sum.c: last prices; 0: none */
     double sum_price[NUM_KINDS_MAX];
-    struct share_sum *sum;
-    struct share_fill *fill;
+    struct share_sum sum;
+    struct share_fill fill;
 };
 
 /* Room for `count` rows of `kinds` kinds, with the padding rows set. */
-SHOAL_MUST_USE shoal_status num_share_rows_reserve(const struct base_alloc *alloc,
-                                                   struct share_rows *rows, size_t *cap,
+SHOAL_MUST_USE shoal_status num_share_rows_reserve(struct base_room *room, struct share_rows *rows,
                                                    uint32_t kinds, size_t count);
 /* Calls fn(arg, 0..chunks-1), one call for SHARE_CHUNK rows, on the team where that is enough to
  * do. */
@@ -188,6 +305,11 @@ SHOAL_MUST_USE shoal_status num_share_prepare(struct num_share *s,
 SHOAL_MUST_USE shoal_status num_share_nothing(struct num_share *s,
                                               const struct num_share_problem *p, double level,
                                               struct num_share_result *out);
+/* One pass over all rows: what they answer together. `code` (rows; may be NULL) gets the edge of each, and
+ * open_row (rows; NULL with delta 1) the open ones. */
+SHOAL_MUST_USE shoal_status num_share_pass(struct num_share *s, const struct share_query *query,
+                                           uint8_t *code, uint32_t *open_row,
+                                           struct share_answer *out);
 /* The largest level of the prepared problem. */
 SHOAL_MUST_USE shoal_status num_share_level_solve(struct num_share *s,
                                                   const struct num_share_problem *p,
@@ -200,41 +322,111 @@ double num_share_price_of_none(const struct num_share *s, const struct num_share
 /* The same for one job that values speed at `per`. */
 double num_share_worth(const struct num_share *s, const double *rate, double gpus, double per,
                        const double *price, uint32_t kind);
-/* An empty master in s->master: `row_count` rows with right-hand sides b; equal as in lp.h. */
-SHOAL_MUST_USE shoal_status num_share_master(struct num_share *s, uint32_t row_count,
-                                             const double *b, const bool *equal);
-/* Keeps the prices that a column of the master answers, to ask again at another speed and at the
- * end. */
-SHOAL_MUST_USE shoal_status num_share_col(struct num_share *s, size_t index, uint32_t kinds,
+/* Adds a column to a master, and keeps the prices that it answers, to ask again at another speed and
+ * at the end. *columns counts them. */
+SHOAL_MUST_USE shoal_status num_share_col(struct num_share *s, struct num_lp *master,
+                                          uint32_t *columns, double worth, const double *column,
                                           const double *price);
-/* What s->sum and s->fill hold; NULL is fine. */
-void num_share_sum_free(struct num_share *s);
-void num_share_fill_free(struct num_share *s);
+/* Prices whose answers are worth having again: those in the mix of s->master, moved to the front.
+ * Returns how many. */
+uint32_t num_share_col_keep(struct num_share *s, uint32_t columns);
 
-/* share_tree.c: zeroed at first, then set for each problem. */
-struct share_tree {
-    const struct num_tree *shape;
-    struct share_member *members; /* grouped by node, fair ones in order of cap / weight */
-    size_t member_cap;
-    size_t *first; /* (nodes + 1) first member of each node */
-    size_t first_cap;
-    double *node_cap, *budget; /* (nodes) */
-    size_t node_cap_cap, budget_cap;
-    bool *leaf; /* (nodes) its members are jobs */
-    size_t leaf_cap;
-    double *cap, *level; /* (jobs) the most each can have; what it has at the budget poured last */
-    size_t cap_cap, level_cap;
+/* ---- share_sum.c: the largest sum, also for share_keep.c. One call ---- */
+
+struct share_sum_call {
+    struct num_share *s;
+    struct share_sum *mem;
+    const struct num_share_problem *p;
+    const double *first; /* (jobs, kinds) shares that keep the floors; NULL: idle or buy off */
+
+    /* What is being solved: rows with an open way, what the others take, capacities. */
+    const struct share_ways *rows;
+    double fixed_value, fixed_use[NUM_KINDS_MAX], capacity[NUM_KINDS_MAX];
+    double tolerance;
+    /* Columns of the master: trades, from mix_at on the feasible point (where all are open), from
+     * answers_at on answers. */
+    uint32_t columns, mix_at, answers_at;
+    uint32_t trade_kind[2 * NUM_KINDS_MAX];
+    double centre[NUM_KINDS_MAX], move[NUM_KINDS_MAX]; /* the box of prices */
+    bool sifted;     /* rows are mem->open, the other jobs' ways are in mem->code */
+    bool stuck;      /* the master did not end at an optimum */
+    bool point_only; /* the answer is the feasible point, not the mix */
+
+    double best[NUM_KINDS_MAX], bound; /* the best prices and what they prove */
+    double total, parts;               /* of the mix: its value; what its parts sum to, about 1 */
+    uint32_t passes;
 };
 
-/* Frees what it holds. */
-void num_share_tree_free(const struct base_alloc *alloc, struct share_tree *t);
+/* Makes mem->all from the problem as num_share_prepare left it. value (jobs, kinds),
+ * floor (jobs), weight (jobs) of floors that may be bought off: each may be NULL. */
+SHOAL_MUST_USE shoal_status num_share_sum_begin(struct num_share *s,
+                                                const struct num_share_problem *p,
+                                                const double *value, const double *floor,
+                                                const double *weight, struct share_sum_call *out);
+/* Prices and a mix that meet. `warm`: start at q->best. */
+SHOAL_MUST_USE shoal_status num_share_sum_solve(struct share_sum_call *q, bool warm);
+/* The shares of the mix, and of each floor how much is bought off; either may be NULL. */
+SHOAL_MUST_USE shoal_status num_share_sum_emit(const struct share_sum_call *q, double *out_x,
+                                               double *out_bought);
+
+/* ---- water filling, for share_fill.c and share_game.c. One call ---- */
+
+struct share_fill_call {
+    struct num_share *s;
+    struct share_fill *mem;
+    const struct num_share_problem *p;
+    const double *unit;
+    size_t ways;                 /* in mem->way */
+    double left[NUM_KINDS_MAX];  /* capacity without the use of stopped jobs that have one way */
+    bool gone[NUM_KINDS_MAX];    /* exhausted: for stopped jobs only */
+    bool implied[NUM_KINDS_MAX]; /* gone, and exactly used if the other kinds are */
+    double paid[NUM_KINDS_MAX + 1][NUM_KINDS_MAX]; /* prices of each stage */
+    uint32_t row_of[NUM_KINDS_MAX], row_count;     /* of the master */
+    uint32_t columns, kept;      /* in the master; prices of the last mix, at the front */
+    double value;                /* of the game at the budget tried: part of `left` it takes */
+    double price[NUM_KINDS_MAX]; /* the best found for it */
+    double cost;                 /* at these prices: value is at least this */
+    uint32_t passes;
+    bool exact;
+};
+
+/* What the jobs answer to prices. */
+struct share_reply {
+    double use[NUM_KINDS_MAX];
+    double worth; /* of what is left */
+    double bound; /* the game's value is at least this */
+};
+
+/* All that a row's jobs hold when they run. */
+static inline double share_gpus(const struct share_fill_call *f, size_t m)
+{
+    return f->p->gpus[m] * share_count(f->p, m);
+}
+
+/* ---- share_game.c ---- */
+
+/* The jobs that may rise, with their speeds on the kinds that are left, and everybody's cap.
+ * Returns the budget at which all are at their caps. */
+SHOAL_MUST_USE shoal_status num_share_game_rows(struct share_fill_call *f, double *out_total);
+/* A new master, for the kinds as they are now; the prices of the last one's mix are kept. */
+SHOAL_MUST_USE shoal_status num_share_game_begin(struct share_fill_call *f);
+/* Rows as they are at budget B: scaled so that speed 1 is what each asks for. */
+SHOAL_MUST_USE shoal_status num_share_game_pour(struct share_fill_call *f, double budget);
+/* Asks everybody; `code` (padded rows; may be NULL) gets the edges of the rows. */
+SHOAL_MUST_USE shoal_status num_share_game_ask(struct share_fill_call *f, const double *price,
+                                               uint8_t *code, struct share_reply *out);
+/* The game at budget B: sets value, price and cost. */
+SHOAL_MUST_USE shoal_status num_share_game_play(struct share_fill_call *f, double budget);
+/* Prices the master proposes, scaled so that what is left costs 1; false: nothing has a price. */
+bool num_share_game_prices(const struct share_fill_call *f, double *out_price);
+double num_share_route_cost(const struct share_route *w, const double *price);
+/* The cheapest of the ways [at, *out_end) of one job: the first of several. */
+size_t num_share_route_cheapest(const struct share_fill_call *f, size_t at, const double *price,
+                                size_t *out_end);
+void num_share_route_use(const struct share_fill_call *f, const struct share_route *w, double part,
+                         double *use);
 /* SHOAL_E_INVAL on a bad tree; levels are 0. */
-SHOAL_MUST_USE shoal_status num_share_tree_set(const struct base_alloc *alloc, struct share_tree *t,
-                                               const struct num_tree *shape, size_t jobs,
-                                               const double *unit);
-/* Takes over the caps; returns the budget at which everybody is at their cap. */
-double num_share_tree_gather(struct share_tree *t, const struct num_share_problem *p);
-/* Levels at a budget. */
-void num_share_tree_pour(struct share_tree *t, const struct num_share_problem *p, double budget);
+SHOAL_MUST_USE shoal_status num_share_tree_set(struct num_share *s, const struct num_tree *shape,
+                                               size_t jobs, const double *unit);
 
 #endif

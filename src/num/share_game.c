@@ -1,4 +1,4 @@
-/* share_game.c - water filling: the best prices at a budget.
+/* share_game.c - water filling: the best prices at a budget, and how it runs down a tree of entities.
  *
  * The game of share_level.c, with two differences. Every job asks for a speed of its own, which
  * follows from the budget, so rows are scaled anew for each budget. And kinds that earlier stages
@@ -11,9 +11,10 @@
  * kinds left, what everybody pays, less what is left of exhausted kinds is worth, bounds the value
  * from below. Until some mix of columns keeps the equations there is no value; the duals then show
  * which answer is missing. */
-#include "num/share_fill.h"
+#include "num/share_core.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -27,12 +28,156 @@ static const double SUM_ROW = 0.01; /* keeps a game bounded in which nobody uses
  * to it is rounding. */
 static const double WORTH_MIN = 1e-4;
 
+/* ---- how a budget runs down a tree of entities ----
+ *
+ * Each job has a cap, the most it can have, in units of its own. A fair node gives its members in
+ * proportion to weight, up to their caps (a node's cap is the sum of its members'), and what one
+ * cannot take goes to the others; a fifo node serves them in order. So the levels of all jobs
+ * follow from one number, the budget of the root, and rise with it. Cost: O(jobs) per budget, after
+ * one sort per set of caps. */
+
+/* A member of a node: a job or a node, with its weight, the weights of itself and those after it,
+ * and its cap. Rows that stand for several jobs have weight and cap of all of them. */
+struct share_member {
+    double weight, rest, cap;
+    uint32_t index;
+};
+
+static uint32_t node_of(const struct num_tree *tree, size_t job)
+{
+    return tree->job_node == NULL ? 0 : tree->job_node[job];
+}
+
+static bool valid(const struct num_tree *tree, size_t jobs, const double *unit)
+{
+    if (tree->node_count < 1 || tree->nodes[0].parent != NUM_TREE_NONE)
+        return false;
+    for (uint32_t i = 0; i < tree->node_count; i++)
+        if (!(tree->nodes[i].weight > 0) || !isfinite(tree->nodes[i].weight) ||
+            (i > 0 && tree->nodes[i].parent >= i))
+            return false;
+    for (size_t m = 0; m < jobs; m++) {
+        double weight = tree->job_weight == NULL ? 1 : tree->job_weight[m];
+        if (!(weight > 0) || !isfinite(weight) || !(unit[m] > 0) || !isfinite(unit[m]) ||
+            node_of(tree, m) >= tree->node_count)
+            return false;
+    }
+    return true;
+}
+
+shoal_status num_share_tree_set(struct num_share *s, const struct num_tree *shape, size_t jobs,
+                                const double *unit)
+{
+    struct share_tree *t = &s->fill.tree;
+    struct base_room *room = &s->room;
+
+    if (!valid(shape, jobs, unit))
+        return SHOAL_E_INVAL;
+    size_t nodes = shape->node_count;
+    BASE_ROOM(room, t->members, jobs + nodes + 1);
+    BASE_ROOM(room, t->first, nodes + 2);
+    BASE_ROOM(room, t->node_cap, nodes);
+    BASE_ROOM(room, t->budget, nodes);
+    BASE_ROOM(room, t->leaf, nodes);
+    BASE_ROOM(room, t->cap, jobs + 1);
+    BASE_ROOM(room, t->level, jobs + 1);
+    if (base_room_status(room) != SHOAL_OK)
+        return SHOAL_E_NOMEM;
+    t->shape = shape;
+    memset(t->level, 0, jobs * sizeof *t->level);
+    memset(t->leaf, 0, nodes * sizeof *t->leaf);
+    for (size_t m = 0; m < jobs; m++)
+        t->leaf[node_of(shape, m)] = true;
+    for (uint32_t i = 1; i < nodes; i++)
+        if (t->leaf[shape->nodes[i].parent])
+            return SHOAL_E_INVAL; /* nodes and jobs in one node */
+    return SHOAL_OK;
+}
+
+static int rising(const void *a, const void *b)
+{
+    const struct share_member *x = a, *y = b;
+    double p = x->cap * y->weight, q = y->cap * x->weight;
+
+    if (p != q)
+        return p < q ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Takes over the caps; returns the budget at which everybody is at their cap. */
+static double gather(struct share_tree *t, const struct num_share_problem *p)
+{
+    size_t jobs = p->job_count;
+    const struct num_tree *tree = t->shape;
+    uint32_t nodes = tree->node_count;
+
+    memset(t->first, 0, (nodes + 2) * sizeof *t->first);
+    memset(t->node_cap, 0, nodes * sizeof *t->node_cap);
+    for (size_t m = 0; m < jobs; m++)
+        t->first[node_of(tree, m) + 2]++;
+    for (uint32_t i = 1; i < nodes; i++)
+        t->first[tree->nodes[i].parent + 2]++;
+    for (uint32_t i = 0; i < nodes; i++)
+        t->first[i + 2] += t->first[i + 1];
+    for (size_t m = 0; m < jobs; m++) {
+        uint32_t at = node_of(tree, m);
+        double count = share_count(p, m);
+        t->members[t->first[at + 1]++] = (struct share_member){
+            .weight = count * (tree->job_weight == NULL ? 1 : tree->job_weight[m]),
+            .cap = count * t->cap[m],
+            .index = (uint32_t)m};
+        t->node_cap[at] += count * t->cap[m];
+    }
+    for (uint32_t i = nodes; i-- > 1;) /* children come after their parents */
+        t->node_cap[tree->nodes[i].parent] += t->node_cap[i];
+    for (uint32_t i = 1; i < nodes; i++)
+        t->members[t->first[tree->nodes[i].parent + 1]++] = (struct share_member){
+            .weight = tree->nodes[i].weight, .cap = t->node_cap[i], .index = i};
+    /* first[i + 1] has moved to the end of node i: it is the first of node i + 1. */
+    for (uint32_t i = 0; i < nodes; i++) {
+        struct share_member *m = t->members + t->first[i];
+        size_t count = t->first[i + 1] - t->first[i];
+        double rest = 0;
+        if (!tree->nodes[i].fifo)
+            qsort(m, count, sizeof *m, rising);
+        while (count-- > 0)
+            m[count].rest = rest += m[count].weight;
+    }
+    return t->node_cap[0];
+}
+
+/* Levels at a budget. */
+static void pour(struct share_tree *t, const struct num_share_problem *p, double budget)
+{
+    const struct num_tree *tree = t->shape;
+
+    t->budget[0] = budget;
+    for (uint32_t i = 0; i < tree->node_count; i++) {
+        const struct share_member *m = t->members + t->first[i],
+                                  *end = t->members + t->first[i + 1];
+        double left = t->budget[i], *to = t->leaf[i] ? t->level : t->budget;
+        bool fifo = tree->nodes[i].fifo;
+        for (; m < end; m++) {
+            double part = fifo ? left : left * (m->weight / m->rest);
+            double got = part < m->cap ? part : m->cap;
+            to[m->index] = got;
+            left = left > got ? left - got : 0;
+        }
+    }
+    for (size_t m = 0; p->count != NULL && m < p->job_count; m++) {
+        double each = t->level[m] / p->count[m];
+        t->level[m] = each < t->cap[m] ? each : t->cap[m];
+    }
+}
+
+/* ---- rows ---- */
+
 shoal_status num_share_game_rows(struct share_fill_call *f, double *out_total)
 {
     struct num_share *s = f->s;
     struct share_tree *tree = &f->mem->tree;
     size_t n = f->p->job_count, rows = 0;
-    shoal_status st = num_share_rows_reserve(s->alloc, &s->active, &s->active_cap, s->kinds, n);
+    shoal_status st = num_share_rows_reserve(&s->room, &s->active, s->kinds, n);
 
     for (size_t m = 0; st == SHOAL_OK && m < n; m++) {
         const double *rate = f->p->rate + m * f->p->kind_count;
@@ -52,9 +197,9 @@ shoal_status num_share_game_rows(struct share_fill_call *f, double *out_total)
         f->mem->top[rows++] = top;
     }
     if (st == SHOAL_OK)
-        st = num_share_rows_reserve(s->alloc, &s->rows, &s->rows_cap, s->kinds, rows);
+        st = num_share_rows_reserve(&s->room, &s->rows, s->kinds, rows);
     if (st == SHOAL_OK)
-        *out_total = num_share_tree_gather(tree, f->p);
+        *out_total = gather(tree, f->p);
     return st;
 }
 
@@ -83,27 +228,11 @@ static void scale_chunk(void *arg, size_t index)
 
 shoal_status num_share_game_pour(struct share_fill_call *f, double budget)
 {
-    num_share_tree_pour(&f->mem->tree, f->p, budget);
+    pour(&f->mem->tree, f->p, budget);
     return num_share_each(f->s, share_chunks(f->s->rows.count), scale_chunk, f);
 }
 
 /* ---- questions ---- */
-
-struct pass {
-    struct num_share *s;
-    struct share_query query;
-    uint8_t *code;
-};
-
-static void pass_chunk(void *arg, size_t index)
-{
-    const struct pass *a = arg;
-    struct num_share *s = a->s;
-    size_t at = index * SHARE_CHUNK, left = share_padded(s->rows.count) - at;
-
-    s->ask(&s->rows, at, left < SHARE_CHUNK ? left : SHARE_CHUNK, &a->query, a->code, NULL, NULL,
-           &s->chunks[index]);
-}
 
 double num_share_route_cost(const struct share_route *w, const double *price)
 {
@@ -144,21 +273,20 @@ shoal_status num_share_game_ask(struct share_fill_call *f, const double *price, 
 {
     struct num_share *s = f->s;
     double rising[NUM_KINDS_MAX], cost = 0, worth = 0, scale = 0;
-    size_t chunks = share_chunks(s->rows.count), end;
-    struct pass a = {.s = s, .query = {.price = rising, .t = 1, .delta = 1}, .code = code};
+    size_t end;
+    struct share_query query = {.price = rising, .t = 1, .delta = 1};
+    struct share_answer sums;
 
     for (uint32_t k = 0; k < s->kinds; k++) {
         rising[k] = f->gone[k] ? 0 : price[k];
         worth += f->gone[k] ? 0 : price[k] * f->left[k];
         scale += fabs(price[k]) * s->capacity[k];
     }
-    shoal_status st = num_share_each(s, chunks, pass_chunk, &a);
+    shoal_status st = num_share_pass(s, &query, code, NULL, &sums);
     if (st != SHOAL_OK)
         return st;
     *out = (struct share_reply){0};
-    for (size_t i = 0; i < chunks; i++)
-        for (uint32_t k = 0; k < s->kinds; k++)
-            out->use[k] += s->chunks[i].use[k];
+    memcpy(out->use, sums.use, sizeof out->use);
     for (size_t i = 0; i < f->ways; i = end)
         num_share_route_use(f, &f->mem->way[num_share_route_cheapest(f, i, price, &end)], 1,
                             out->use);
@@ -173,18 +301,10 @@ shoal_status num_share_game_ask(struct share_fill_call *f, const double *price, 
 
 /* ---- the game at a budget ---- */
 
-/* Prices whose answers are worth having again: those in the mix, moved to the front. */
 static void remember(struct share_fill_call *f)
 {
-    struct num_share *s = f->s;
-
-    if (f->columns == 0)
-        return;
-    f->kept = 0;
-    for (uint32_t i = 0; i < f->columns; i++)
-        if (num_lp_value(s->master, i) > 0)
-            memmove(s->col_price + (size_t)s->kinds * f->kept++,
-                    s->col_price + (size_t)s->kinds * i, s->kinds * sizeof *s->col_price);
+    if (f->columns > 0)
+        f->kept = num_share_col_keep(f->s, f->columns);
     f->columns = 0;
 }
 
@@ -215,7 +335,7 @@ shoal_status num_share_game_begin(struct share_fill_call *f)
     }
     f->row_count++;
     right_sides(f, b);
-    return num_share_master(s, f->row_count, b, equal);
+    return num_lp_ready(s->alloc, f->row_count, b, equal, &s->master);
 }
 
 static void empty_master(struct share_fill_call *f)
@@ -234,11 +354,8 @@ static shoal_status ask_column(struct share_fill_call *f, const double *price, b
     struct num_share *s = f->s;
     double column[NUM_KINDS_MAX + 1];
     struct share_reply r;
-    uint32_t index;
-    shoal_status st = num_share_col(s, f->columns, s->kinds, price);
+    shoal_status st = num_share_game_ask(f, price, NULL, &r);
 
-    if (st == SHOAL_OK)
-        st = num_share_game_ask(f, price, NULL, &r);
     if (st != SHOAL_OK)
         return st;
     for (uint32_t k = 0; k < s->kinds; k++) {
@@ -249,10 +366,9 @@ static shoal_status ask_column(struct share_fill_call *f, const double *price, b
                                                              : over;
     }
     column[f->row_count - 1] = SUM_ROW;
-    st = num_lp_add(s->master, 1, column, &index);
+    st = num_share_col(s, s->master, &f->columns, 1, column, price);
     if (st != SHOAL_OK)
         return st;
-    f->columns++;
     *out_better = r.bound > f->cost;
     if (*out_better) {
         f->cost = r.bound;

@@ -1,7 +1,7 @@
 /* share_keep.c - which floors to keep when not all can be.
  *
  * Relaxation. Every floor may be bought off at its weight: a way without capacity, valued at minus
- * the weight (share_ways.h). With nothing else of value, the largest sum (share_sum.c) gives up the
+ * the weight (share_core.h). With nothing else of value, the largest sum (share_sum.c) gives up the
  * least weight, but may split jobs: part of the floor kept, part bought off. Equal jobs tie, so
  * many can be split alike.
  *
@@ -10,7 +10,7 @@
  * until somebody is whole leaves one split job less, until K are left. They are given up, then
  * tried one by one with the level solver, which has the last word: what is kept is feasible
  * together. So at most K jobs are given up beyond the relaxation, which is a bound. */
-#include "num/share_sum.h"
+#include "num/share_core.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -212,11 +212,11 @@ shoal_status num_share_keep(struct num_share *s, const struct num_share_problem 
     size_t n = p->job_count;
     bool all = false;
 
-    if (base_reserve(s->alloc, (void **)&s->need, &s->need_cap, n + 1, sizeof *s->need) != 0 ||
-        base_reserve(s->alloc, (void **)&s->floor, &s->floor_cap, n + 1, sizeof *s->floor) != 0 ||
-        base_reserve(s->alloc, (void **)&s->kept, &s->kept_cap, n + 1, sizeof *s->kept) != 0 ||
-        base_reserve(s->alloc, (void **)&s->first, &s->first_cap, n * p->kind_count + 1,
-                     sizeof *s->first) != 0)
+    BASE_ROOM(&s->room, s->need, n + 1);
+    BASE_ROOM(&s->room, s->floor, n + 1);
+    BASE_ROOM(&s->room, s->kept, n + 1);
+    BASE_ROOM(&s->room, s->first, n * p->kind_count + 1);
+    if (base_room_status(&s->room) != SHOAL_OK)
         return SHOAL_E_NOMEM;
     bool *kept = s->kept;
     for (size_t m = 0; m < n; m++) {

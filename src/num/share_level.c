@@ -50,8 +50,7 @@ static const double DELTA_COLD = 0.02, DELTA_WARM = 0.003, DELTA_MIN = 1e-4, DEL
 /* A problem for the inner steps: open rows, and the use of the settled ones. */
 struct instance {
     const struct share_rows *rows;
-    double fixed0[NUM_KINDS_MAX], fixed1[NUM_KINDS_MAX];
-    double low, high;
+    struct share_answer settled;
 };
 
 /* What one evaluation proves: no level above this. Where all can pay, cost grows at least in
@@ -66,7 +65,8 @@ static double bound_from(const struct share_answer *sums, double t)
 struct pass {
     struct num_share *s;
     const struct share_query *query;
-    uint32_t set;
+    uint8_t *code;
+    uint32_t *open_row;
 };
 
 static void pass_chunk(void *arg, size_t index)
@@ -75,38 +75,34 @@ static void pass_chunk(void *arg, size_t index)
     struct num_share *s = a->s;
     size_t at = index * SHARE_CHUNK, left = share_padded(s->rows.count) - at;
 
-    s->ask(&s->rows, at, left < SHARE_CHUNK ? left : SHARE_CHUNK, a->query, s->code[a->set],
-           s->opened, s->active_row[a->set] + at, &s->chunks[index]);
+    s->ask(&s->rows, at, left < SHARE_CHUNK ? left : SHARE_CHUNK, a->query, a->code, s->opened,
+           a->open_row == NULL ? NULL : a->open_row + at, &s->chunks[index]);
 }
 
-/* One pass over all rows: totals in *out_sums, edges in s->code[set]. When delta is below 1, rows
- * are sorted into settled ones, summed into *out_in, and open ones, listed in
- * s->active_row[set]. */
-static shoal_status pass(struct num_share *s, uint32_t set, const struct share_query *query,
-                         struct share_answer *out_sums, struct instance *out_in)
+shoal_status num_share_pass(struct num_share *s, const struct share_query *query, uint8_t *code,
+                            uint32_t *open_row, struct share_answer *out)
 {
+    struct pass a = {.s = s, .query = query, .code = code, .open_row = open_row};
     size_t chunks = share_chunks(s->rows.count);
-    uint32_t *open_row = s->active_row[set];
-    struct pass a = {.s = s, .query = query, .set = set};
     shoal_status st = num_share_each(s, chunks, pass_chunk, &a);
 
     if (st != SHOAL_OK)
         return st;
-    *out_sums = (struct share_answer){0};
-    *out_in = (struct instance){.high = INFINITY};
+    *out = (struct share_answer){.high = INFINITY};
     for (size_t i = 0; i < chunks; i++) {
         const struct share_answer *c = &s->chunks[i];
-        out_sums->cost += c->cost;
-        out_sums->slope += c->slope;
+        out->cost += c->cost;
+        out->slope += c->slope;
         for (uint32_t j = 0; j < s->kinds; j++) {
-            out_sums->use[j] += c->use[j];
-            out_in->fixed0[j] += c->fixed0[j];
-            out_in->fixed1[j] += c->fixed1[j];
+            out->use[j] += c->use[j];
+            out->fixed0[j] += c->fixed0[j];
+            out->fixed1[j] += c->fixed1[j];
         }
-        out_in->low = fmax(out_in->low, c->low);
-        out_in->high = fmin(out_in->high, c->high);
-        memmove(open_row + out_sums->open, open_row + i * SHARE_CHUNK, c->open * sizeof *open_row);
-        out_sums->open += c->open;
+        out->low = fmax(out->low, c->low);
+        out->high = fmin(out->high, c->high);
+        if (open_row != NULL)
+            memmove(open_row + out->open, open_row + i * SHARE_CHUNK, c->open * sizeof *open_row);
+        out->open += c->open;
     }
     return SHOAL_OK;
 }
@@ -115,7 +111,7 @@ static shoal_status pass(struct num_share *s, uint32_t set, const struct share_q
 static shoal_status gather(struct num_share *s, const uint32_t *open_row, size_t open,
                            double weight)
 {
-    shoal_status st = num_share_rows_reserve(s->alloc, &s->active, &s->active_cap, s->kinds, open);
+    shoal_status st = num_share_rows_reserve(&s->room, &s->active, s->kinds, open);
 
     if (st != SHOAL_OK)
         return st;
@@ -143,22 +139,17 @@ static shoal_status ask(struct num_share *s, const struct instance *in, const do
                         struct core *c, struct share_answer *out)
 {
     double column[NUM_KINDS_MAX];
-    uint32_t index;
-    shoal_status st = num_share_col(s, c->columns, s->kinds, price);
-
-    if (st != SHOAL_OK)
-        return st;
     struct share_query query = {.price = price, .t = c->t, .delta = 1};
+
     s->ask(in->rows, 0, share_padded(in->rows->count), &query, NULL, NULL, NULL, out);
     for (uint32_t j = 0; j < s->kinds; j++) {
-        out->use[j] += in->fixed0[j] + in->fixed1[j] * c->t;
-        out->cost += price[j] * (in->fixed0[j] + in->fixed1[j] * c->t);
-        out->slope += price[j] * in->fixed1[j];
+        double settled = in->settled.fixed0[j] + in->settled.fixed1[j] * c->t;
+        out->use[j] += settled;
+        out->cost += price[j] * settled;
+        out->slope += price[j] * in->settled.fixed1[j];
         column[j] = fmax(out->use[j] / s->capacity[j], 0);
     }
-    st = num_lp_add(s->master, 1, column, &index);
-    c->columns++;
-    return st;
+    return num_share_col(s, s->master, &c->columns, 1, column, price);
 }
 
 /* Prices the master proposes, scaled so that the cluster costs 1. */
@@ -171,19 +162,6 @@ static void proposed(const struct num_share *s, double *out_price)
         sum += fmax(dual[j], 0);
     for (uint32_t j = 0; j < s->kinds; j++)
         out_price[j] = fmax(dual[j], 0) / sum / s->capacity[j];
-}
-
-/* Prices whose answers are worth having again at another speed: those in the mix, moved to the
- * front. Returns how many. */
-static uint32_t keep_columns(struct num_share *s, uint32_t columns)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < columns; i++)
-        if (num_lp_value(s->master, i) > 0)
-            memmove(s->col_price + (size_t)s->kinds * kept++, s->col_price + (size_t)s->kinds * i,
-                    s->kinds * sizeof *s->col_price);
-    return kept;
 }
 
 /* At fixed c->t: columns until value and bound are within `slack` of each other, or far enough from
@@ -255,7 +233,7 @@ static shoal_status core_solve(struct num_share *s, const struct instance *in, s
     for (uint32_t step = 0; step < STEPS_MAX; step++) {
         struct share_answer best = {.cost = -1}, sums;
         double price[NUM_KINDS_MAX];
-        shoal_status st = num_share_master(s, s->kinds, ones, NULL);
+        shoal_status st = num_lp_ready(s->alloc, s->kinds, ones, NULL, &s->master);
         if (st != SHOAL_OK)
             return st;
         c->columns = 0;
@@ -282,13 +260,13 @@ static shoal_status core_solve(struct num_share *s, const struct instance *in, s
             c->valid = true;
             return end_at_corner(s, in, slack, best.cost, c);
         }
-        if (next < in->low || next > in->high || next == c->t) {
+        if (next < in->settled.low || next > in->settled.high || next == c->t) {
             if (next != c->t) /* the settled rows do not hold there */
                 c->t = next;
             return SHOAL_OK;
         }
         c->t = next;
-        kept = keep_columns(s, c->columns);
+        kept = num_share_col_keep(s, c->columns);
     }
     return SHOAL_OK;
 }
@@ -296,7 +274,7 @@ static shoal_status core_solve(struct num_share *s, const struct instance *in, s
 /* Equal prices, or with `sample` those that a sample of the rows ends with. */
 static shoal_status start_cold(struct num_share *s, bool sample, struct core *c)
 {
-    struct instance in = {.rows = &s->active, .high = INFINITY};
+    struct instance in = {.rows = &s->active, .settled = {.high = INFINITY}};
     double gpus = 0, tolerance = s->tolerance;
 
     for (uint32_t j = 0; j < s->kinds; j++)
@@ -407,26 +385,18 @@ static void emit_slope(struct num_share *s, const double *need, const double *pr
 
 static shoal_status reserve(struct num_share *s, uint32_t out_kinds)
 {
-    size_t n = s->rows.count, chunks = share_chunks(n);
+    size_t n = s->rows.count, chunks = share_chunks(n), rows = chunks * SHARE_CHUNK;
 
-    if (base_reserve(s->alloc, (void **)&s->chunks, &s->chunk_cap, chunks, sizeof *s->chunks) !=
-            0 ||
-        base_reserve(s->alloc, (void **)&s->active_row[0], &s->active_row_cap[0],
-                     chunks * SHARE_CHUNK, sizeof **s->active_row) != 0 ||
-        base_reserve(s->alloc, (void **)&s->active_row[1], &s->active_row_cap[1],
-                     chunks * SHARE_CHUNK, sizeof **s->active_row) != 0 ||
-        base_reserve(s->alloc, (void **)&s->code[0], &s->code_cap[0], chunks * SHARE_CHUNK, 1) !=
-            0 ||
-        base_reserve(s->alloc, (void **)&s->active_code, &s->active_code_cap, chunks * SHARE_CHUNK,
-                     1) != 0 ||
-        base_reserve(s->alloc, (void **)&s->code[1], &s->code_cap[1], chunks * SHARE_CHUNK, 1) !=
-            0 ||
-        base_reserve(s->alloc, (void **)&s->opened, &s->opened_cap, chunks * SHARE_CHUNK,
-                     sizeof *s->opened) != 0 ||
-        base_reserve(s->alloc, (void **)&s->x, &s->x_cap, n * out_kinds, sizeof *s->x) != 0 ||
-        base_reserve(s->alloc, (void **)&s->slope, &s->slope_cap, n, sizeof *s->slope) != 0)
-        return SHOAL_E_NOMEM;
-    return SHOAL_OK;
+    BASE_ROOM(&s->room, s->chunks, chunks);
+    for (uint32_t set = 0; set < 2; set++) {
+        BASE_ROOM(&s->room, s->active_row[set], rows);
+        BASE_ROOM(&s->room, s->code[set], rows);
+    }
+    BASE_ROOM(&s->room, s->active_code, rows);
+    BASE_ROOM(&s->room, s->opened, rows);
+    BASE_ROOM(&s->room, s->x, n * out_kinds);
+    BASE_ROOM(&s->room, s->slope, n);
+    return base_room_status(&s->room);
 }
 
 static void start_warm(const struct num_share *s, struct core *c)
@@ -457,14 +427,14 @@ struct solve {
 /* Few rows: all stay open. */
 static shoal_status solve_small(struct num_share *s, struct solve *v)
 {
-    struct instance in = {.rows = &s->rows, .high = INFINITY};
+    struct instance in = {.rows = &s->rows, .settled = {.high = INFINITY}};
     struct share_answer sums;
     shoal_status st = core_solve(s, &in, &v->core);
     struct share_query query = {.price = v->core.price, .t = v->core.t, .delta = 1};
 
     v->all = true;
     if (st == SHOAL_OK)
-        st = pass(s, 0, &query, &sums, &in);
+        st = num_share_pass(s, &query, s->code[0], NULL, &sums);
     v->passes = 1;
     v->set = 1; /* codes of the last pass are in the other set */
     if (st != SHOAL_OK)
@@ -483,25 +453,26 @@ static shoal_status solve_large(struct num_share *s, struct solve *v, double del
     v->bound = s->top;
     v->set = 1;
     for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
-        struct instance in;
-        struct share_answer sums;
+        struct instance in = {.rows = &s->active};
         double before[NUM_KINDS_MAX];
         uint32_t next = 1 - v->set;
         struct share_query query = {.price = c->price, .t = c->t, .delta = delta};
         /* What is proven by the last prices; the same pass settles rows for the next try. */
-        shoal_status st = pass(s, next, &query, &sums, &in);
+        shoal_status st =
+            num_share_pass(s, &query, s->code[next], s->active_row[next], &in.settled);
         v->passes++;
         if (st != SHOAL_OK)
             return st;
-        v->bound = fmin(v->bound, bound_from(&sums, c->t));
-        v->slope = sums.slope;
+        v->bound = fmin(v->bound, bound_from(&in.settled, c->t));
+        v->slope = in.settled.slope;
         if (c->valid && v->bound <= c->reach * (1 + s->tolerance)) {
             v->proven = true;
             return SHOAL_OK;
         }
         c->t = v->bound;
         c->valid = false;
-        if (c->t < in.low || c->t > in.high) { /* the bound moved far: settle again around it */
+        if (c->t < in.settled.low ||
+            c->t > in.settled.high) { /* the bound moved far: settle again around it */
             delta = fmin(2 * delta, DELTA_MAX);
             continue;
         }
@@ -511,12 +482,10 @@ static shoal_status solve_large(struct num_share *s, struct solve *v, double del
             s->opened[i] = s->opened[i] | (s->code[0][i] != s->code[1][i]);
         memcpy(before, c->price, sizeof before);
         v->set = next;
-        v->open = sums.open;
-        st = gather(s, s->active_row[next], sums.open, 1);
-        if (st != SHOAL_OK)
-            return st;
-        in.rows = &s->active;
-        st = core_solve(s, &in, c);
+        v->open = in.settled.open;
+        st = gather(s, s->active_row[next], v->open, 1);
+        if (st == SHOAL_OK)
+            st = core_solve(s, &in, c);
         if (st != SHOAL_OK)
             return st;
         delta = fmin(fmax(0.5 * price_move(s, before, c->price), DELTA_MIN), DELTA_MAX);

@@ -7,7 +7,7 @@
  * with e = a - t, costs (p_i e_j - p_j e_i) / (e_j - e_i), whichever of them is the faster one. The
  * totals are summed edge by edge under masks.
  *
- * When the job's time has a value (share_ways.h) all its ways are tried, a fixed sequence without
+ * When the job's time has a value all its ways are tried, a fixed sequence without
  * branches but for blocks of jobs that have no floor; num_share_ways_choose says the same job by job
  * and is the specification.
  *
@@ -15,7 +15,7 @@
  * (AVX2) and eight (AVX-512). What is computed for a row is equal bit for bit: the file is built
  * with -ffp-contract=off (test_share_oracle.c, test_share_ways.c). Totals are added up lane by lane,
  * so they agree to rounding only. */
-#include "num/share_ways.h"
+#include "num/share_core.h"
 
 #include <math.h>
 
@@ -53,13 +53,13 @@ void num_share_edges(uint32_t kinds, struct share_edges *out)
 
 /* ---- ways ---- */
 
-shoal_status num_share_ways_reserve(const struct base_alloc *alloc, struct share_ways *ways,
-                                    uint32_t kinds, size_t count)
+shoal_status num_share_ways_reserve(struct base_room *room, struct share_ways *ways, uint32_t kinds,
+                                    size_t count)
 {
     size_t stride = (count + SHARE_BLOCK) / SHARE_LANES * SHARE_LANES;
 
-    if (base_reserve(alloc, (void **)&ways->cells, &ways->cells_cap, (2 * kinds + 3) * stride,
-                     sizeof *ways->cells) != 0)
+    BASE_ROOM(room, ways->cells, (2 * kinds + 3) * stride);
+    if (base_room_status(room) != SHOAL_OK)
         return SHOAL_E_NOMEM;
     ways->kinds = kinds;
     ways->count = count;

@@ -26,6 +26,7 @@
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/rand.h"
+#include "base/room.h"
 #include "num/complete.h"
 #include <math.h>
 #include <stdio.h>
@@ -64,12 +65,12 @@ struct sched_colocate {
     const struct base_alloc *alloc;
     double measured;
     uint64_t seed;
-    uint32_t kind_count;  /* 0: not known yet */
-    struct base_map rows; /* struct row_key -> group << 32 | member */
+    uint32_t kind_count;   /* 0: not known yet */
+    struct base_map rows;  /* struct row_key -> group << 32 | member */
+    struct base_room room; /* of the arrays */
     struct group *groups;
-    size_t group_count, group_cap;
-    uint64_t *found; /* (found_cap) of the classes of one call */
-    size_t found_cap;
+    size_t group_count;
+    uint64_t *found; /* of the classes of one call */
     struct base_arena scratch;
 };
 
@@ -107,7 +108,7 @@ shoal_status sched_colocate_new(const struct base_alloc *alloc, double measured,
     struct sched_colocate *c = base_calloc(alloc, 1, sizeof *c);
     if (c == NULL)
         return SHOAL_E_NOMEM;
-    c->alloc = alloc;
+    c->alloc = c->room.alloc = alloc;
     c->measured = measured;
     c->seed = seed;
     base_map_init(&c->rows, alloc);
@@ -125,8 +126,7 @@ void sched_colocate_free(struct sched_colocate *c)
             base_free(c->alloc, c->groups[i].cell[kind]);
         base_free(c->alloc, c->groups[i].members);
     }
-    base_free(c->alloc, c->groups);
-    base_free(c->alloc, c->found);
+    base_room_fini(&c->room);
     base_map_fini(&c->rows);
     base_arena_fini(&c->scratch);
     base_free(c->alloc, c);
@@ -143,10 +143,9 @@ static shoal_status group_of(struct sched_colocate *c, const struct sched_job *j
             return SHOAL_OK;
         }
     }
-    void *groups = c->groups;
-    if (base_reserve(c->alloc, &groups, &c->group_cap, c->group_count + 1, sizeof *c->groups) != 0)
+    BASE_ROOM(&c->room, c->groups, c->group_count + 1);
+    if (base_room_status(&c->room) != SHOAL_OK)
         return SHOAL_E_NOMEM;
-    c->groups = groups;
     c->groups[c->group_count] =
         (struct group){.ops = job->model.ops, .data = job->model.data, .gpus = job->gpus};
     *out = c->group_count++;
@@ -461,11 +460,9 @@ static shoal_status estimate(struct sched_colocate *c, struct group *g,
 static shoal_status refresh(struct sched_colocate *c, const struct sched_snapshot *snap,
                             const uint32_t *jobs, uint32_t class_count)
 {
-    void *found = c->found;
-
-    if (base_reserve(c->alloc, &found, &c->found_cap, class_count, sizeof *c->found) != 0)
+    BASE_ROOM(&c->room, c->found, class_count);
+    if (base_room_status(&c->room) != SHOAL_OK)
         return SHOAL_E_NOMEM;
-    c->found = found;
     for (uint32_t i = 0; i < class_count; i++) {
         shoal_status st = find_class(c, snap->cluster, snap->jobs[jobs[i]], &c->found[i]);
         if (st != SHOAL_OK)

@@ -123,13 +123,15 @@ static shoal_status believe(struct sched_objective_solver *s, struct sched_objec
     return SHOAL_OK;
 }
 
-shoal_status sched_objective_prepare(struct sched_objective_solver *s,
-                                     const struct sched_objective_input *in,
-                                     struct sched_objective_work *w)
+/* What is known of the jobs before anything is solved. `money`: the objective is of dollars. */
+static shoal_status prepare(struct sched_objective_solver *s,
+                            const struct sched_objective_input *in, bool money,
+                            struct sched_objective_work *w)
 {
     uint32_t kinds = in->problem.kind_count;
     double part[NUM_KINDS_MAX] = {0};
-    *w = (struct sched_objective_work){.in = in, .p = in->problem};
+    *w = (struct sched_objective_work){
+        .in = in, .p = in->problem, .usd_h = money ? in->usd_h : NULL};
     w->fastest = sched_objective_array(s, in->problem.job_count);
     w->prop = sched_objective_array(s, in->problem.job_count);
     if (w->fastest == NULL || w->prop == NULL)
@@ -351,8 +353,7 @@ static void ftf_needs(void *ctx, double rho, double *out_need)
         out_need[m] = w->fastest[m] > 0 ? sched_objective_ftf_need(w, m, rho) : 0;
 }
 
-shoal_status sched_objective_fair_times(struct sched_objective_solver *s,
-                                        struct sched_objective_work *w)
+static shoal_status fair_times(struct sched_objective_solver *s, struct sched_objective_work *w)
 {
     w->fair_s = sched_objective_array(s, w->p.job_count);
     if (w->fair_s == NULL)
@@ -371,7 +372,7 @@ static shoal_status ftf_range(struct sched_objective_solver *s, struct sched_obj
                               double *out_low, double *out_high)
 {
     double low = 0, high = 0;
-    if (sched_objective_fair_times(s, w) != SHOAL_OK)
+    if (fair_times(s, w) != SHOAL_OK)
         return SHOAL_E_NOMEM;
     for (size_t m = 0; m < w->p.job_count; m++) {
         if (w->fastest[m] == 0)
@@ -453,10 +454,10 @@ static shoal_status solve_makespan(struct sched_objective_solver *s, struct sche
 /* ---- throughput, cost ---- */
 
 static shoal_status solve_sum(struct sched_objective_solver *s, struct sched_objective_work *w,
-                              const double *usd_h, struct sched_objective_result *r)
+                              struct sched_objective_result *r)
 {
     struct num_share_result best;
-    double *value = values(s, w, usd_h);
+    double *value = values(s, w, w->usd_h);
     if (value == NULL)
         return SHOAL_E_NOMEM;
     shoal_status st = num_share_sum(s->first, &w->p, value, NULL, &best);
@@ -465,19 +466,6 @@ static shoal_status solve_sum(struct sched_objective_solver *s, struct sched_obj
     take(r, &best);
     r->slope = NULL;
     return SHOAL_OK;
-}
-
-static shoal_status solve_throughput(struct sched_objective_solver *s,
-                                     struct sched_objective_work *w,
-                                     struct sched_objective_result *r)
-{
-    return solve_sum(s, w, NULL, r);
-}
-
-static shoal_status solve_cost(struct sched_objective_solver *s, struct sched_objective_work *w,
-                               struct sched_objective_result *r)
-{
-    return solve_sum(s, w, w->in->usd_h, r);
 }
 
 /* Floors that a job can reach when it has all it wants; the others are given up at once. */
@@ -522,15 +510,15 @@ static shoal_status solve_cost_slo(struct sched_objective_solver *s, struct sche
                                    struct sched_objective_result *r)
 {
     if (w->in->deadline_s == NULL)
-        return solve_cost(s, w, r);
+        return solve_sum(s, w, r);
     struct num_share_result best;
-    double *value = values(s, w, w->in->usd_h);
+    double *value = values(s, w, w->usd_h);
     double *floor = sched_objective_array(s, w->p.job_count);
     bool *given_up = base_arena_calloc(&s->arena, w->p.job_count, sizeof *given_up);
     if (value == NULL || floor == NULL || given_up == NULL)
         return SHOAL_E_NOMEM;
     if (give_up_hopeless(w, floor, given_up) == 0)
-        return solve_cost(s, w, r);
+        return solve_sum(s, w, r);
 
     shoal_status st = num_share_sum(s->first, &w->p, value, floor, &best);
     if (st == SHOAL_E_IMPOSSIBLE) {
@@ -604,6 +592,84 @@ static shoal_status solve_fifo(struct sched_objective_solver *s, struct sched_ob
     return SHOAL_OK;
 }
 
+/* ---- what shares are worth by the true speeds, whatever was believed when they were made ---- */
+
+/* (jobs) speeds of the shares; with usd_h (kinds) each divided by the price of its kind. NULL when
+ * memory is short. */
+static double *speeds(struct sched_objective_solver *s, const struct sched_objective_work *w,
+                      const struct sched_objective_result *r)
+{
+    const struct sched_objective_input *in = w->in;
+    const double *usd_h = w->usd_h;
+    size_t kinds = in->problem.kind_count, classes = in->class_count;
+    double *speed = sched_objective_array(s, in->problem.job_count);
+
+    for (size_t m = 0; speed != NULL && m < in->problem.job_count; m++)
+        for (size_t k = 0; k < kinds; k++)
+            speed[m] += in->problem.rate[m * kinds + k] * r->x[m * kinds + k] /
+                        (usd_h == NULL ? 1 : usd_h[k]);
+    for (size_t i = 0; speed != NULL && i < r->pair_count; i++) {
+        const struct sched_pair_share *pair = &r->pairs[i];
+        const float *rate = in->pair + pair->kind * classes * classes;
+        size_t a = in->class_of[pair->job], b = in->class_of[pair->with];
+        double share = pair->share / (usd_h == NULL ? 1 : usd_h[pair->kind]);
+        speed[pair->job] += share * (double)rate[a * classes + b];
+        speed[pair->with] += share * (double)rate[b * classes + a];
+    }
+    return speed;
+}
+
+/* How job m does by itself, of which the objective takes the worst or the sum. */
+static double value_of(const struct sched_objective_work *w, enum sched_objective objective,
+                       size_t m, double speed)
+{
+    switch (objective) {
+    case SCHED_OBJECTIVE_MAX_MIN: return level_of(w, speed, m);
+    case SCHED_OBJECTIVE_FTF: return sched_objective_ftf_rho(w, m, speed);
+    case SCHED_OBJECTIVE_MAKESPAN: return w->in->left[m] / speed;
+    default: return sched_objective_weight(w, m) * speed / w->fastest[m] * count_of(w, m);
+    }
+}
+
+/* r->reached: the objective's value of the shares in `r`. What hierarchical and fifo count is not known from
+ * shares, and stays. */
+static shoal_status find_value(struct sched_objective_solver *s, enum sched_objective objective,
+                               const struct sched_objective_input *in, bool money,
+                               struct sched_objective_result *r)
+{
+    struct sched_objective_input truth = *in;
+    struct sched_objective_work w;
+    double least = INFINITY, most = 0, sum = 0;
+
+    truth.aware = true;
+    if (prepare(s, &truth, money, &w) != SHOAL_OK ||
+        (objective == SCHED_OBJECTIVE_FTF && fair_times(s, &w) != SHOAL_OK))
+        return SHOAL_E_NOMEM;
+    double *speed = speeds(s, &w, r);
+    if (speed == NULL)
+        return SHOAL_E_NOMEM;
+    for (size_t m = 0; m < w.p.job_count; m++) {
+        if (w.fastest[m] == 0)
+            continue;
+        double value = value_of(&w, objective, m, speed[m]);
+        least = fmin(least, value);
+        most = fmax(most, value);
+        sum += value;
+    }
+    switch (objective) {
+    case SCHED_OBJECTIVE_MAX_MIN: r->reached = least; break;
+    case SCHED_OBJECTIVE_FTF:
+    case SCHED_OBJECTIVE_MAKESPAN: r->reached = most; break;
+    case SCHED_OBJECTIVE_THROUGHPUT:
+    case SCHED_OBJECTIVE_COST:
+    case SCHED_OBJECTIVE_COST_SLO: r->reached = sum; break;
+    case SCHED_OBJECTIVE_FIFO:
+    case SCHED_OBJECTIVE_HIERARCHICAL:
+    case SCHED_OBJECTIVE_COUNT: break;
+    }
+    return SHOAL_OK;
+}
+
 /* ---- entry points ---- */
 
 static const struct method {
@@ -614,8 +680,8 @@ static const struct method {
     [SCHED_OBJECTIVE_MAX_MIN] = {solve_max_min, 0},
     [SCHED_OBJECTIVE_FTF] = {solve_ftf, SCHED_OBJECTIVE_USES_LEFT | SCHED_OBJECTIVE_USES_SINCE},
     [SCHED_OBJECTIVE_MAKESPAN] = {solve_makespan, SCHED_OBJECTIVE_USES_LEFT},
-    [SCHED_OBJECTIVE_THROUGHPUT] = {solve_throughput, 0},
-    [SCHED_OBJECTIVE_COST] = {solve_cost, SCHED_OBJECTIVE_USES_USD},
+    [SCHED_OBJECTIVE_THROUGHPUT] = {solve_sum, 0},
+    [SCHED_OBJECTIVE_COST] = {solve_sum, SCHED_OBJECTIVE_USES_USD},
     [SCHED_OBJECTIVE_COST_SLO] = {solve_cost_slo, SCHED_OBJECTIVE_USES_USD |
                                                       SCHED_OBJECTIVE_USES_LEFT |
                                                       SCHED_OBJECTIVE_USES_DEADLINE},
@@ -686,7 +752,8 @@ shoal_status sched_objective_solve(struct sched_objective_solver *s, enum sched_
     shoal_status st = sched_objective_check(in, method->uses, &s->arena, err);
     if (st != SHOAL_OK)
         return st;
-    if (sched_objective_prepare(s, in, &w) != SHOAL_OK)
+    bool money = (method->uses & SCHED_OBJECTIVE_USES_USD) != 0;
+    if (prepare(s, in, money, &w) != SHOAL_OK)
         return no_memory(err);
     r.priced_unit = sched_objectives[objective].unit;
     if (w.jobs > 0)
@@ -700,8 +767,7 @@ shoal_status sched_objective_solve(struct sched_objective_solver *s, enum sched_
     if (st != SHOAL_OK)
         return st;
     r.reached = r.level;
-    if (!in->aware && w.jobs > 0 &&
-        sched_objective_value(s, objective, in, &r, &r.reached) != SHOAL_OK)
+    if (!in->aware && w.jobs > 0 && find_value(s, objective, in, money, &r) != SHOAL_OK)
         return no_memory(err);
     *out = r;
     return SHOAL_OK;

@@ -23,7 +23,7 @@
  * first, in proportion to targets, nobody more than half and nobody more than its time.
  *
  * Cost: O(jobs log jobs + groups^2 kinds + pairs). Tests: test_objective_pairs.c. */
-#include "sched/objective_groups.h"
+#include "sched/objective_parts.h"
 
 #include "base/assert.h"
 #include "sched/queue.h"

@@ -18,7 +18,7 @@
  * Groups and the handing out are in objective_groups.c. Where a group is of unlike jobs the level
  * is what its worst job got, and `exact` says whether that is the bound. Tests:
  * test_objective_pairs.c. */
-#include "sched/objective_groups.h"
+#include "sched/objective_parts.h"
 
 #include "base/err.h"
 
@@ -217,11 +217,19 @@ static shoal_status rest_to_speed(struct call *c, struct sched_objective_groups 
 }
 
 /* max-min (need: weight x reference speed) and makespan (steps left, the level is 1/time). */
-static shoal_status share_level(struct call *c, double *need, bool is_time)
+static shoal_status share_level(struct call *c)
 {
+    const struct sched_objective_work *w = c->w;
+    bool is_time = c->objective == SCHED_OBJECTIVE_MAKESPAN;
+    double *need = sched_objective_array(c->s, w->p.job_count);
     struct sched_objective_groups g;
     struct num_pairs_result level, rest;
     struct sched_objective_shares h;
+    if (need == NULL)
+        return SHOAL_E_NOMEM;
+    for (size_t m = 0; m < w->p.job_count; m++)
+        need[m] =
+            is_time ? w->in->left[m] : sched_objective_weight(w, m) * w->prop[m] / w->p.gpus[m];
     shoal_status st = sched_objective_groups_make(c->s, c->w, need, NULL, &g);
     if (st == SHOAL_OK)
         st = solve(c, &g, need, NULL, &level, &h);
@@ -234,7 +242,7 @@ static shoal_status share_level(struct call *c, double *need, bool is_time)
     if (st != SHOAL_OK)
         return st;
     double reached = smallest_level(c, need, h.speed);
-    for (uint32_t k = 0; is_time && k < c->w->p.kind_count; k++)
+    for (uint32_t k = 0; is_time && k < w->p.kind_count; k++)
         level.price[k] /= level.level * level.level;
     if (is_time)
         keep_if_better(c, &h, 1 / reached, 1 / level.bound, level.price, true);
@@ -244,27 +252,6 @@ static shoal_status share_level(struct call *c, double *need, bool is_time)
     c->r->slope = slope;
     price_rest(c, &rest);
     return SHOAL_OK;
-}
-
-static shoal_status share_max_min(struct call *c)
-{
-    const struct sched_objective_work *w = c->w;
-    double *need = sched_objective_array(c->s, w->p.job_count);
-    if (need == NULL)
-        return SHOAL_E_NOMEM;
-    for (size_t m = 0; m < w->p.job_count; m++)
-        need[m] = sched_objective_weight(w, m) * w->prop[m] / w->p.gpus[m];
-    return share_level(c, need, false);
-}
-
-static shoal_status share_makespan(struct call *c)
-{
-    const struct sched_objective_work *w = c->w;
-    double *need = sched_objective_array(c->s, w->p.job_count);
-    if (need == NULL)
-        return SHOAL_E_NOMEM;
-    memcpy(need, w->in->left, w->p.job_count * sizeof *need);
-    return share_level(c, need, true);
 }
 
 /* The rho at which nobody needs more than `scale` times `need`, and at which everybody does. */
@@ -369,16 +356,6 @@ static shoal_status search_rho(struct call *c, struct sched_objective_groups *g,
     return SHOAL_OK;
 }
 
-static double worst_rho(const struct call *c, const double *speed)
-{
-    double worst = 0;
-    for (size_t m = 0; m < c->w->p.job_count; m++) {
-        if (c->w->fastest[m] > 0)
-            worst = fmax(worst, sched_objective_ftf_rho(c->w, m, speed[m]));
-    }
-    return worst;
-}
-
 static shoal_status share_ftf(struct call *c)
 {
     const struct sched_objective_work *w = c->w;
@@ -412,7 +389,8 @@ static shoal_status share_ftf(struct call *c)
         return st;
     for (uint32_t k = 0; k < w->p.kind_count; k++)
         f.price[k] = f.growth > 0 ? f.price[k] / f.growth : 0;
-    double worst = worst_rho(c, h.speed);
+    double worst = 0;
+    rho_range(c, h.speed, 1, &unused, &worst);
     keep_if_better(c, &h, worst, f.low < worst ? f.low : worst, f.price, true);
     rho_needs(c, worst, need);
     clear_slopes(c, need, 1, h.speed, f.slope);
@@ -421,7 +399,7 @@ static shoal_status share_ftf(struct call *c)
     return SHOAL_OK;
 }
 
-static shoal_status share_sum(struct call *c, const double *usd_h)
+static shoal_status share_sum(struct call *c)
 {
     const struct sched_objective_work *w = c->w;
     double *target = sched_objective_array(c->s, w->p.job_count);
@@ -432,7 +410,7 @@ static shoal_status share_sum(struct call *c, const double *usd_h)
         return SHOAL_E_NOMEM;
     for (size_t m = 0; m < w->p.job_count; m++)
         target[m] = sched_objective_weight(w, m);
-    shoal_status st = sched_objective_groups_make(c->s, c->w, target, usd_h, &g);
+    shoal_status st = sched_objective_groups_make(c->s, c->w, target, w->usd_h, &g);
     if (st == SHOAL_OK)
         st = solve_sum(c, &g, NULL, &sum);
     if (st == SHOAL_OK)
@@ -588,11 +566,11 @@ shoal_status sched_objective_share_gpus(struct sched_objective_solver *s,
         st = num_pairs_new(s->alloc, &s->pairs);
     if (st == SHOAL_OK) {
         switch (objective) {
-        case SCHED_OBJECTIVE_MAX_MIN: st = share_max_min(&c); break;
+        case SCHED_OBJECTIVE_MAX_MIN:
+        case SCHED_OBJECTIVE_MAKESPAN: st = share_level(&c); break;
         case SCHED_OBJECTIVE_FTF: st = share_ftf(&c); break;
-        case SCHED_OBJECTIVE_MAKESPAN: st = share_makespan(&c); break;
-        case SCHED_OBJECTIVE_THROUGHPUT: st = share_sum(&c, NULL); break;
-        case SCHED_OBJECTIVE_COST: st = share_sum(&c, w->in->usd_h); break;
+        case SCHED_OBJECTIVE_THROUGHPUT:
+        case SCHED_OBJECTIVE_COST: st = share_sum(&c); break;
         case SCHED_OBJECTIVE_COST_SLO:
         case SCHED_OBJECTIVE_HIERARCHICAL: st = share_above(&c); break;
         case SCHED_OBJECTIVE_FIFO: st = share_fifo(&c); break;

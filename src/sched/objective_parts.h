@@ -31,6 +31,7 @@ struct sched_objective_work {
     double *fastest;            /* speed on the best kind that exists; 0: runs nowhere */
     double *prop;               /* T_prop */
     double *fair_s;             /* ftf: time in all on a 1/n share; else NULL */
+    const double *usd_h;        /* (kinds) where the objective is of money; else NULL */
 };
 
 static inline double sched_objective_weight(const struct sched_objective_work *w, size_t m)
@@ -40,14 +41,6 @@ static inline double sched_objective_weight(const struct sched_objective_work *w
 
 /* An array in the call's arena; NULL when memory is short. */
 double *sched_objective_array(struct sched_objective_solver *s, size_t count);
-
-/* What is known of the jobs before anything is solved. */
-SHOAL_MUST_USE shoal_status sched_objective_prepare(struct sched_objective_solver *s,
-                                                    const struct sched_objective_input *in,
-                                                    struct sched_objective_work *out);
-/* ftf: fills fair_s. */
-SHOAL_MUST_USE shoal_status sched_objective_fair_times(struct sched_objective_solver *s,
-                                                       struct sched_objective_work *w);
 
 /* Whether these prices say that no GPUs there are make a difference to `level`. */
 bool sched_objective_nothing_short(const struct sched_objective_work *w, const double *price,
@@ -62,19 +55,62 @@ SHOAL_MUST_USE shoal_status sched_objective_check(const struct sched_objective_i
                                                   unsigned uses, struct base_arena *arena,
                                                   shoal_err *err);
 
-/* objective_value.c: the objective's value of the shares in `r`, by the true speeds. What hierarchical
- * and fifo count is not known from shares: r->level. */
-SHOAL_MUST_USE shoal_status sched_objective_value(struct sched_objective_solver *s,
-                                                  enum sched_objective objective,
-                                                  const struct sched_objective_input *in,
-                                                  const struct sched_objective_result *r,
-                                                  double *out);
-
 /* objective_pairs.c: turns the answer without sharing in `r` into one with it. */
 SHOAL_MUST_USE shoal_status sched_objective_share_gpus(struct sched_objective_solver *s,
                                                        enum sched_objective objective,
                                                        const struct sched_objective_work *w,
                                                        struct sched_objective_result *r,
                                                        shoal_err *err);
+
+/* ---- objective_groups.c: jobs gathered into groups for num/pairs.h, and the answer for groups handed out to
+ * jobs. Memory is the arena of the call ---- */
+
+struct sched_objective_groups {
+    uint32_t count;
+    uint32_t *member;     /* jobs that can run, group by group, targets rising */
+    uint32_t *start;      /* (groups + 1) into member */
+    const double *target; /* (jobs) > 0 where the job can run */
+    const double *usd_h;  /* (kinds) divides all speeds; NULL: 1 */
+    double *job_value;    /* (jobs) weight / fastest speed */
+    double *part;         /* (jobs) scratch of the handing out */
+    bool mixed;           /* some group is of unlike targets */
+    /* need is all 0, floor and value are NULL until the caller sets them; need and value are
+     * writable below. */
+    struct num_pairs_problem p;
+    double *need, *floor;
+    double *value; /* mean of job_value */
+};
+
+/* What groups were given, by job. */
+struct sched_objective_shares {
+    double *x;     /* (jobs, kinds) alone */
+    double *speed; /* (jobs) by the groups' rates */
+    struct sched_pair_share *pairs;
+    size_t pair_count;
+};
+
+/* Groups of jobs of one class and like targets (jobs). usd_h (kinds) divides all speeds; NULL:
+ * 1. */
+SHOAL_MUST_USE shoal_status sched_objective_groups_make(struct sched_objective_solver *s,
+                                                        const struct sched_objective_work *w,
+                                                        const double *target, const double *usd_h,
+                                                        struct sched_objective_groups *out);
+/* (groups) the mean of a value (jobs); NULL when memory is short. */
+double *sched_objective_groups_mean(struct sched_objective_solver *s,
+                                    const struct sched_objective_groups *g, const double *of);
+/* (jobs) the fastest that a job can be, alone or with another: some run faster beside another than
+ * alone, by what is said of them. Jobs that can run nowhere are left as they are. */
+void sched_objective_groups_fastest(const struct sched_objective_groups *g, double *out);
+/* Splits groups in which a job's speed is below scale x wanted. SHOAL_END: none could be. */
+SHOAL_MUST_USE shoal_status sched_objective_groups_split(struct sched_objective_solver *s,
+                                                         const struct sched_objective_work *w,
+                                                         struct sched_objective_groups *g,
+                                                         const double *speed, const double *wanted,
+                                                         double scale);
+SHOAL_MUST_USE shoal_status sched_objective_groups_hand_out(struct sched_objective_solver *s,
+                                                            const struct sched_objective_work *w,
+                                                            struct sched_objective_groups *g,
+                                                            const struct num_pairs_result *from,
+                                                            struct sched_objective_shares *out);
 
 #endif

@@ -65,12 +65,7 @@ void sched_share_fini(void *memory, const struct base_alloc *alloc)
 
     if (s == NULL)
         return;
-    base_free(alloc, s->jobs);
-    base_free(alloc, s->rate);
-    base_free(alloc, s->share);
-    base_free(alloc, s->owed_s);
-    base_free(alloc, s->pairs);
-    base_free(alloc, s->classes);
+    base_room_fini(&s->room);
     sched_objective_free(s->solver);
     sched_colocate_free(s->colocate);
     base_free(alloc, s);
@@ -85,7 +80,7 @@ static shoal_status open_kept(struct sched_share_memory *m, const struct sched_s
     if (s == NULL)
         return SHOAL_E_NOMEM;
     m->kept = s;
-    s->alloc = snap->alloc;
+    s->alloc = s->room.alloc = snap->alloc;
     s->kind_count = snap->cluster->kind_count;
     shoal_status st = sched_objective_new(s->alloc, NULL, &s->solver);
     if (st == SHOAL_OK && m->sharing == SCHED_SHARING_PAIRS)
@@ -97,12 +92,11 @@ static shoal_status reserve(struct sched_share *s, size_t count)
 {
     size_t cells = count * s->kind_count;
 
-    if (base_reserve(s->alloc, (void **)&s->jobs, &s->job_cap, count, sizeof *s->jobs) != 0 ||
-        base_reserve(s->alloc, (void **)&s->rate, &s->rate_cap, cells, sizeof *s->rate) != 0 ||
-        base_reserve(s->alloc, (void **)&s->share, &s->share_cap, cells, sizeof *s->share) != 0 ||
-        base_reserve(s->alloc, (void **)&s->owed_s, &s->owed_cap, cells, sizeof *s->owed_s) != 0)
-        return SHOAL_E_NOMEM;
-    return SHOAL_OK;
+    BASE_ROOM(&s->room, s->jobs, count);
+    BASE_ROOM(&s->room, s->rate, cells);
+    BASE_ROOM(&s->room, s->share, cells);
+    BASE_ROOM(&s->room, s->owed_s, cells);
+    return base_room_status(&s->room);
 }
 
 /* ---- who is there ---- */
@@ -140,8 +134,8 @@ static shoal_status find_class(struct sched_share *s, const struct sched_job *j,
             break;
     }
     if (at == s->class_count) {
-        if (base_reserve(s->alloc, (void **)&s->classes, &s->class_cap, at + 1,
-                         sizeof *s->classes) != 0)
+        BASE_ROOM(&s->room, s->classes, at + 1);
+        if (base_room_status(&s->room) != SHOAL_OK)
             return SHOAL_E_NOMEM;
         s->classes[at] = (struct sched_share_class){
             .data = j->model.data, .row = j->model.row, .batch = j->model.batch, .gpus = j->gpus};

@@ -3,6 +3,7 @@
 #ifndef SCHED_SHARE_PARTS_H
 #define SCHED_SHARE_PARTS_H
 
+#include "base/room.h"
 #include "sched/colocate.h"
 #include "sched/share.h"
 
@@ -39,16 +40,16 @@ struct sched_share_pair {
 
 struct sched_share {
     const struct base_alloc *alloc;
+    struct base_room room; /* of the arrays */
     uint32_t kind_count;
     struct sched_share_job *jobs; /* by increasing id, as snap->jobs after meet */
-    size_t count, job_cap;
+    size_t count;
     /* (jobs, kinds): steps/s alone, share of time wanted alone, time owed */
     double *rate, *share, *owed_s;
-    size_t rate_cap, share_cap, owed_cap;
     struct sched_share_pair *pairs; /* by a_id, b_id, kind */
-    size_t pair_count, pair_cap;
+    size_t pair_count;
     struct sched_share_class *classes;
-    size_t class_count, class_cap;
+    size_t class_count;
     double live[SCHED_KINDS_MAX]; /* GPUs of nodes that are up */
     double price[SCHED_KINDS_MAX];
     const char *price_unit;

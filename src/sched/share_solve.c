@@ -144,8 +144,8 @@ static shoal_status take_pairs(struct sched_share *s, const struct sched_objecti
         s->pair_count = 0;
         return SHOAL_OK;
     }
-    if (fresh == NULL || base_reserve(s->alloc, (void **)&s->pairs, &s->pair_cap, r->pair_count,
-                                      sizeof *s->pairs) != 0)
+    BASE_ROOM(&s->room, s->pairs, r->pair_count);
+    if (fresh == NULL || base_room_status(&s->room) != SHOAL_OK)
         return SHOAL_E_NOMEM;
     for (size_t i = 0; i < r->pair_count; i++) {
         const struct sched_pair_share *p = &r->pairs[i];

@@ -27,6 +27,7 @@ struct shoal_solver {
     struct sched_objective_solver *inner;
     struct base_arena arena;  /* of one call */
     const shoal_watch *watch; /* NULL: calls are not stopped */
+    const double *fastest;    /* of the last call; in the arena */
 };
 
 /* One call. */
@@ -103,6 +104,11 @@ void shoal_solver_free(shoal_solver *s)
     sched_objective_free(s->inner);
     base_arena_fini(&s->arena);
     base_free(env_alloc(s->env), s);
+}
+
+const double *solve_solver_fastest(const shoal_solver *solver)
+{
+    return solver->fastest;
 }
 
 void solve_solver_watch(shoal_solver *solver, const shoal_watch *watch)
@@ -479,7 +485,7 @@ static bool is_hopeless(const struct solve_call *c, size_t row, double fastest)
 }
 
 /* (rows) the fastest that a job can be beside another; 0: it cannot. */
-static const double *fastest_beside(struct solve_call *c)
+static double *fastest_beside(struct solve_call *c)
 {
     double *out = call_array(c, c->p.job_count, sizeof *out);
     size_t kinds = c->p.kind_count;
@@ -501,9 +507,9 @@ static const unsigned char *row_flags(struct solve_call *c,
                                       const double *speeds)
 {
     unsigned char *flags = call_array(c, c->p.job_count, 1);
-    const double *beside = fastest_beside(c);
+    double *best = fastest_beside(c);
 
-    if (flags == NULL || beside == NULL)
+    if (flags == NULL || best == NULL)
         return NULL;
     for (size_t i = 0; i < c->p.job_count; i++) {
         double fastest = 0;
@@ -511,9 +517,10 @@ static const unsigned char *row_flags(struct solve_call *c,
             double rate = c->p.capacity[k] > 0 ? c->p.rates[i * c->p.kind_count + k] : 0;
             fastest = rate > fastest ? rate : fastest;
         }
+        best[i] = fmax(fastest, best[i]);
         if (fastest == 0)
             flags[i] |= SHOAL_SOLVE_NOWHERE;
-        else if (speeds[i] >= fmax(fastest, beside[i]) * (1 - TOP_SLACK))
+        else if (speeds[i] >= best[i] * (1 - TOP_SLACK))
             flags[i] |= SHOAL_SOLVE_TOP_SPEED;
         if (from->given_up != NULL && is_hopeless(c, i, fastest))
             flags[i] |= SHOAL_SOLVE_HOPELESS;
@@ -528,6 +535,7 @@ static const unsigned char *row_flags(struct solve_call *c,
     for (size_t i = 0; i < c->p.job_count; i++)
         if ((flags[i] & SHOAL_SOLVE_GIVEN_UP) == 0)
             flags[i] &= (unsigned char)~SHOAL_SOLVE_HOPELESS;
+    c->s->fastest = best;
     return flags;
 }
 

@@ -13,6 +13,7 @@
 #define SOLVE_PROBLEM_H
 
 #include "base/map.h"
+#include "base/room.h"
 #include "base/watch.h"
 #include "env/env.h"
 #include "sched/objective.h"
@@ -27,8 +28,21 @@ enum {
 };
 #define SOLVE_FILE_MAX ((size_t)1 << 31)
 
+/* What is known of each job, a number each. */
+enum {
+    SOLVE_GPUS,
+    SOLVE_COUNT,
+    SOLVE_WEIGHT,
+    SOLVE_LEFT, /* NAN: not stated */
+    SOLVE_SINCE_S,
+    SOLVE_ALONE_S,
+    SOLVE_DEADLINE_S, /* INFINITY: none */
+    SOLVE_COLUMN_COUNT
+};
+
 struct solve_problem {
     const struct base_alloc *alloc;
+    struct base_room room; /* of the arrays */
     char *path;
     uint32_t kind_count;
     struct base_map kinds;                  /* name -> index, in the order of the file */
@@ -37,10 +51,12 @@ struct solve_problem {
     size_t job_count;
     struct base_map names; /* of jobs -> index; entry i is job i */
     double *rates;         /* (jobs, kinds); 0 also where a gang is larger than the kind */
-    double *gpus, *count, *weight;
-    double *left; /* NAN: not stated */
-    double *since_s, *alone_s;
-    double *deadline_s;           /* INFINITY: none */
+    union {
+        struct {
+            double *gpus, *count, *weight, *left, *since_s, *alone_s, *deadline_s;
+        };
+        double *column[SOLVE_COLUMN_COUNT];
+    };
     uint32_t *entity;             /* of each job; NULL: no entities */
     struct base_map entity_names; /* all paths that were named */
     const char **entity_paths;    /* (entities) in entity_names */
@@ -75,6 +91,8 @@ SHOAL_MUST_USE shoal_status solve_problem_check(const struct solve_problem *p,
 void solve_problem_view(const struct solve_problem *p, bool agnostic, bool sharing,
                         shoal_solve_problem *out);
 
+/* (rows) of the last call: the fastest that a job can be, alone or beside another; 0: it runs nowhere. */
+const double *solve_solver_fastest(const shoal_solver *solver);
 /* The solver's calls end when the watch is stopped, soon where they have several threads: SHOAL_E_CANCELLED. */
 void solve_solver_watch(shoal_solver *solver, const shoal_watch *watch);
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { READ_CHUNK_SIZE = 65536 };
+
 /* ---- steps ---- */
 
 void solve_walk_place(const struct solve_text *text, size_t at, size_t *out_line,
@@ -177,15 +179,55 @@ shoal_status solve_walk_next(struct solve_walk *walk, struct solve_span *out_key
     return SHOAL_OK;
 }
 
+/* ---- the text ---- */
+
+/* No JSON text begins or goes on like this: a device or the wrong file, of which there may be no
+ * end. */
+static shoal_status check_chunk(const struct solve_text *text, size_t from, shoal_err *err)
+{
+    const char *zero = memchr(text->data + from, '\0', text->size - from);
+    size_t at = text->size >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+    if (zero != NULL)
+        return bad(text, (size_t)(zero - text->data),
+                   "found a byte of value 0, so this is no JSON text", err);
+    at += from == 0 ? strspn(text->data + at, " \t\r\n") : 0;
+    if (from == 0 && at < text->size && text->data[at] != '{')
+        return solve_walk_bad(text, at, "", "expected an object with \"kinds\" and \"jobs\"", err);
+    return SHOAL_OK;
+}
+
+shoal_status solve_read_text(shoal_env *env, const char *path, struct base_buf *out, shoal_err *err)
+{
+    char chunk[READ_CHUNK_SIZE];
+    struct env_file *file = NULL;
+    size_t size = 0;
+    shoal_status st = env_open(env, path, &file, err);
+
+    if (st != SHOAL_OK)
+        return st;
+    do {
+        size_t from = out->size;
+        st = env_read(file, chunk, sizeof chunk, &size, err);
+        if (st != SHOAL_OK)
+            break;
+        base_buf_append(out, chunk, size); /* also when empty, so that data is a string */
+        st = base_buf_status(out);
+        if (st == SHOAL_E_LIMIT)
+            base_err(err, st, "cannot read problem '%s': larger than %zu bytes", path,
+                     out->size_max);
+        else if (st != SHOAL_OK)
+            base_err_nomem(err, "reading a problem");
+        else if (size > 0)
+            st = check_chunk(&(struct solve_text){path, out->data, out->size}, from, err);
+    } while (st == SHOAL_OK && size > 0);
+    env_close(file);
+    return st;
+}
+
 /* ---- parts ---- */
 
 enum { FOUND_MAX = 48, NEAREST_MAX = 100000 };
-
-const struct solve_number solve_read_rate = {
-    .min = 1e-6,
-    .max = 1e9,
-    .zero = true,
-    .expected = "steps per second: 0 where it cannot run, else from 1e-6 to 1e9"};
 
 void solve_read_at(struct solve_reading *rd, size_t at, const char *format, ...)
 {
@@ -277,16 +319,15 @@ shoal_status solve_read_unknown(const struct solve_reading *rd, const char *fiel
 shoal_status solve_read_unknown_kind(const struct solve_reading *rd, const char *below,
                                      const char *name, shoal_err *err)
 {
-    const char *names[SHOAL_SOLVE_KINDS_MAX];
-    const struct solve_problem *p = rd->p;
+    const struct base_map *kinds = &rd->p->kinds;
+    const char *near = solve_read_nearest(kinds, name);
     char list[150] = "";
 
-    for (uint32_t k = 0; k < p->kind_count; k++) {
+    for (size_t k = 0; k < kinds->count; k++) {
         size_t used = strlen(list);
-        names[k] = p->kinds.entries[k].key;
-        snprintf(list + used, sizeof list - used, "%s%.30s", k > 0 ? ", " : "", names[k]);
+        snprintf(list + used, sizeof list - used, "%s%.30s", k > 0 ? ", " : "",
+                 kinds->entries[k].key);
     }
-    const char *near = base_nearest(name, names, p->kind_count);
     solve_read_bad(rd, below, err, "no kind '%.60s' under \"kinds\"", name);
     if (near != NULL)
         base_err_hint(err, "did you mean '%.60s'?", near);
@@ -379,18 +420,19 @@ bool solve_read_name_ok(const char *name)
 }
 
 shoal_status solve_read_number(const struct solve_reading *rd, const char *below,
-                               const struct solve_number *rule, const json_t *value, double *out,
+                               const struct solve_field *rule, const json_t *value, double *out,
                                shoal_err *err)
 {
     double number = NAN;
 
     if (json_is_number(value))
         number = json_number_value(value);
-    else if (rule->duration && json_is_string(value) &&
+    else if ((rule->also & SOLVE_DURATION) != 0 && json_is_string(value) &&
              !base_parse_duration(json_string_value(value), &number))
         number = NAN;
-    bool good = (number >= rule->min && number <= rule->max) || (rule->zero && number == 0);
-    if (!good || (rule->whole && number != floor(number)))
+    bool good = (number >= rule->min && number <= rule->max) ||
+                ((rule->also & SOLVE_ZERO) != 0 && number == 0);
+    if (!good || ((rule->also & SOLVE_WHOLE) != 0 && number != floor(number)))
         return solve_read_wrong(rd, below, rule->expected, value, err);
     *out = number;
     return SHOAL_OK;

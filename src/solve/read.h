@@ -33,6 +33,9 @@ struct solve_walk {
     bool begun;
 };
 
+/* All of a file, or as much as shows that it is no JSON text. */
+SHOAL_MUST_USE shoal_status solve_read_text(shoal_env *env, const char *path, struct base_buf *out,
+                                            shoal_err *err);
 /* Skips a byte order mark and space and checks that one value fills the text; its span. */
 SHOAL_MUST_USE shoal_status solve_walk_whole(const struct solve_text *text,
                                              struct solve_span *out_span, shoal_err *err);
@@ -60,10 +63,11 @@ struct solve_reading {
     size_t at;                   /* byte where the current element begins */
     char place[SOLVE_PLACE_MAX]; /* "jobs[3]" */
     struct solve_span jobs;      /* the list */
-    unsigned char *marks;        /* of each entity: enum in entities.c */
-    size_t mark_cap, entity_cap;
-    shoal_watch *watch; /* counts jobs; may be NULL */
-    bool declares;      /* the problem has "entities" */
+    struct base_room room;       /* of what is only needed while reading */
+    unsigned char *marks;        /* of each entity: DECLARED and so on, in problem.c */
+    struct base_map pairs;       /* seen */
+    shoal_watch *watch;          /* counts jobs; may be NULL */
+    bool declares;               /* the problem has "entities" */
 };
 
 /* Says where the reader is: an element and its first byte. */
@@ -100,29 +104,23 @@ SHOAL_MUST_USE shoal_status solve_read_key(const struct solve_reading *rd, struc
 /* 1 to SOLVE_NAME_MAX bytes without control characters. */
 bool solve_read_name_ok(const char *name);
 
-struct solve_number {
-    double min, max; /* both allowed */
-    bool zero;       /* 0 besides */
-    bool duration;   /* "2h" besides, in seconds */
-    bool whole;
+/* A member of an object: a number, or what `read` makes of it. */
+struct solve_field {
+    const char *name;
+    size_t at;            /* of the double, in what the object is read into */
+    double min, max;      /* both allowed */
     const char *expected; /* "a weight above 0, from 1e-6 to 1e6" */
+    unsigned also;        /* SOLVE_ZERO and so on, added up */
+    shoal_status (*read)(struct solve_reading *rd, const json_t *value, void *row, shoal_err *err);
+};
+enum {
+    SOLVE_ZERO = 1,     /* 0 besides */
+    SOLVE_DURATION = 2, /* "2h" besides, in seconds */
+    SOLVE_WHOLE = 4,
+    SOLVE_NULL = 8 /* null besides: as if it were not there */
 };
 SHOAL_MUST_USE shoal_status solve_read_number(const struct solve_reading *rd, const char *below,
-                                              const struct solve_number *rule, const json_t *value,
+                                              const struct solve_field *rule, const json_t *value,
                                               double *out, shoal_err *err);
-
-extern const struct solve_number solve_read_rate; /* steps per second */
-
-/* entities.c: the tree of entities. */
-
-/* One member of "entities". */
-SHOAL_MUST_USE shoal_status solve_entities_declare(struct solve_reading *rd, const char *path,
-                                                   const json_t *value, shoal_err *err);
-/* The entity that a job names; made on the spot when nothing was declared above it. */
-SHOAL_MUST_USE shoal_status solve_entities_join(struct solve_reading *rd, const char *path,
-                                                uint32_t *out_entity, shoal_err *err);
-/* After all jobs: gives those without an entity one, checks that none holds both jobs and entities,
- * and drops those that hold no job. */
-SHOAL_MUST_USE shoal_status solve_entities_finish(struct solve_reading *rd, shoal_err *err);
 
 #endif

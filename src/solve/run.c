@@ -104,9 +104,10 @@ struct solved {
     struct solve_problem *problem;
     shoal_solver *solver;
     shoal_solve_result r; /* arrays are the solver's */
-    double *fastest;      /* (jobs) steps per second on its best kind, or beside another */
-    double *in_pairs;     /* (jobs) share of the time of one job that it spends in pairs; NULL */
-    const char **kinds;   /* names */
+    const double
+        *fastest; /* (jobs) steps per second on its best kind, or beside another; the solver's */
+    double *in_pairs;   /* (jobs) share of the time of one job that it spends in pairs; NULL */
+    const char **kinds; /* names */
     uint32_t objective, threads;
     bool agnostic, aware, sharing, exact;
     uint64_t repeat;
@@ -122,7 +123,6 @@ static void free_solved(void *what)
 
     if (s == NULL)
         return;
-    base_free(s->alloc, s->fastest);
     base_free(s->alloc, s->in_pairs);
     shoal_solver_free(s->solver);
     solve_problem_free(s->problem);
@@ -204,25 +204,6 @@ static double count_jobs(const struct solve_problem *p)
 
 /* ---- solving ---- */
 
-static bool find_fastest(struct solved *s)
-{
-    const struct solve_problem *p = s->problem;
-    size_t kinds = p->kind_count;
-    double *best = s->fastest = base_calloc(s->alloc, p->job_count + 1, sizeof *best);
-
-    for (size_t i = 0; best != NULL && i < p->job_count * kinds; i++)
-        best[i / kinds] = fmax(best[i / kinds], p->rates[i]);
-    for (size_t i = 0; best != NULL && s->sharing && i < p->pair_count; i++) {
-        const shoal_solve_pair *pair = &p->pairs[i];
-        if (pair->rate > 0 && pair->with_rate > 0 && p->rates[pair->job * kinds + pair->kind] > 0 &&
-            p->rates[pair->with * kinds + pair->kind] > 0) {
-            best[pair->job] = fmax(best[pair->job], pair->rate);
-            best[pair->with] = fmax(best[pair->with], pair->with_rate);
-        }
-    }
-    return best != NULL;
-}
-
 static bool find_time_in_pairs(struct solved *s)
 {
     const struct solve_problem *p = s->problem;
@@ -274,6 +255,7 @@ static shoal_status solve(shoal_env *env, struct solved *s, shoal_watch *watch, 
         if (base_watch_stopped(watch))
             st = base_err(err, SHOAL_E_CANCELLED, "interrupted");
     }
+    s->fastest = solve_solver_fastest(s->solver);
     qsort(times, others, sizeof *times, by_size);
     s->again_s = others > 0 ? (times[others / 2] + times[(others - 1) / 2]) / 2 : (double)NAN;
     base_free(s->alloc, times);
@@ -943,7 +925,7 @@ shoal_status shoal_solve_run(shoal_env *env, const shoal_solve_opts *given, shoa
         st = shoal_solver_new(env, &solver_opts, &s->solver, err);
     if (st == SHOAL_OK)
         st = solve(env, s, watch, err);
-    if (st == SHOAL_OK && !(find_fastest(s) && find_time_in_pairs(s)))
+    if (st == SHOAL_OK && !find_time_in_pairs(s))
         st = base_err_nomem(err, "solving a problem");
     if (st == SHOAL_OK)
         return make_result(s, out_result, err);

@@ -1,4 +1,4 @@
-/* pack_format.h - the bytes of a pack, shared by its writer (pack_out.c) and its reader (pack.c).
+/* pack_format.h - the bytes of a pack, shared by pack.c and tests that alter them.
  *
  * All numbers are little-endian u64 but the version (u32); sums are XXH3-64 with seed 0.
  *
@@ -20,6 +20,7 @@
 #ifndef STORE_PACK_FORMAT_H
 #define STORE_PACK_FORMAT_H
 
+#include "base/bytes.h"
 #include "store/pack.h"
 #include <xxhash.h>
 
@@ -46,20 +47,6 @@ enum {
 /* The first byte is not text and the line end does not survive a transfer as text. */
 #define PACK_MAGIC     "\x89SHOAL\r\n"
 #define PACK_END_MAGIC "SHOALEND"
-
-static inline void pack_put_u64(unsigned char *at, uint64_t value)
-{
-    for (int i = 0; i < 8; i++)
-        at[i] = (unsigned char)(value >> 8 * i);
-}
-
-static inline uint64_t pack_get_u64(const unsigned char *at)
-{
-    uint64_t value = 0;
-    for (int i = 0; i < 8; i++)
-        value |= (uint64_t)at[i] << 8 * i;
-    return value;
-}
 
 static inline uint64_t pack_sum(const void *bytes, size_t size)
 {

@@ -1,7 +1,7 @@
 /* auth.c - see auth.h. HMAC-SHA-256, the comparison and the wiping come from OpenSSL's libcrypto. */
 #include "wire/auth.h"
+#include "base/bytes.h"
 #include "base/err.h"
-#include "wire/bytes.h"
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -125,7 +125,7 @@ void wire_hello_format(const struct wire_hello *hello, unsigned char out[WIRE_HE
 {
     memset(out, 0, WIRE_HELLO_SIZE);
     memcpy(out, WIRE_MAGIC, WIRE_MAGIC_SIZE);
-    wire_put16(out + WIRE_MAGIC_SIZE, WIRE_VERSION);
+    base_put16(out + WIRE_MAGIC_SIZE, WIRE_VERSION);
     out[8] = (unsigned char)hello->kind;
     out[9] = (unsigned char)hello->role;
     out[10] = hello->joins;
@@ -137,7 +137,7 @@ bool wire_hello_parse(const unsigned char bytes[WIRE_HELLO_SIZE], struct wire_he
 {
     static const unsigned char zeros[WIRE_PROOF_SIZE];
     if (memcmp(bytes, WIRE_MAGIC, WIRE_MAGIC_SIZE) != 0 ||
-        wire_get16(bytes + WIRE_MAGIC_SIZE) != WIRE_VERSION || memcmp(bytes + 11, zeros, 5) != 0)
+        base_get16(bytes + WIRE_MAGIC_SIZE) != WIRE_VERSION || memcmp(bytes + 11, zeros, 5) != 0)
         return false;
     if (bytes[8] < WIRE_HELLO || bytes[8] > WIRE_PROOF)
         return false;
@@ -171,7 +171,7 @@ static bool keyed_hash(const struct wire_key *key, const char label[LABEL_SIZE],
     unsigned char text[LABEL_SIZE + 4 + 2 * WIRE_NONCE_SIZE] = {0};
     unsigned int size = 0;
     memcpy(text, label, LABEL_SIZE);
-    wire_put16(text + LABEL_SIZE, WIRE_VERSION);
+    base_put16(text + LABEL_SIZE, WIRE_VERSION);
     text[LABEL_SIZE + 2] = (unsigned char)role;
     memcpy(text + LABEL_SIZE + 4, client_nonce, WIRE_NONCE_SIZE);
     memcpy(text + LABEL_SIZE + 4 + WIRE_NONCE_SIZE, server_nonce, WIRE_NONCE_SIZE);
@@ -210,7 +210,7 @@ bool wire_seed(const struct wire_key *key, enum wire_role role,
     unsigned char hash[WIRE_PROOF_SIZE];
     if (!keyed_hash(key, labels[role], role, client_nonce, server_nonce, hash))
         return false;
-    *out_seed = wire_get64(hash);
+    *out_seed = base_get64(hash);
     OPENSSL_cleanse(hash, sizeof hash);
     return true;
 }

@@ -2,8 +2,8 @@
  * place; only those that straddle pieces, or begin at an odd address, are copied. */
 #include "wire/frame.h"
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "base/err.h"
-#include "wire/bytes.h"
 #include <string.h>
 #ifdef SHOAL_XXH_DISPATCH
 #include <immintrin.h>
@@ -45,26 +45,26 @@ void wire_frame_seal(unsigned char *bytes, enum wire_frame_kind kind, uint64_t s
                      uint64_t acknowledged, size_t size, uint64_t seed)
 {
     shoal_dassert(size <= WIRE_PAYLOAD_MAX && size % 8 == 0);
-    wire_put32(bytes, (uint32_t)size);
-    wire_put16(bytes + 4, WIRE_VERSION);
-    wire_put16(bytes + 6, (uint16_t)kind);
-    wire_put64(bytes + 8, sequence);
-    wire_put64(bytes + 16, acknowledged);
-    wire_put64(bytes + 24, sum_of(bytes + WIRE_FRAME_HEAD, size, seed));
-    wire_put64(bytes + CHECKED_HEAD, sum_of(bytes, CHECKED_HEAD, seed));
+    base_put32(bytes, (uint32_t)size);
+    base_put16(bytes + 4, WIRE_VERSION);
+    base_put16(bytes + 6, (uint16_t)kind);
+    base_put64(bytes + 8, sequence);
+    base_put64(bytes + 16, acknowledged);
+    base_put64(bytes + 24, sum_of(bytes + WIRE_FRAME_HEAD, size, seed));
+    base_put64(bytes + CHECKED_HEAD, sum_of(bytes, CHECKED_HEAD, seed));
 }
 
 size_t wire_frame_extent(const unsigned char *bytes, uint64_t *out_sequence)
 {
-    *out_sequence = wire_get64(bytes + 8);
-    return WIRE_FRAME_HEAD + (size_t)wire_get32(bytes);
+    *out_sequence = base_get64(bytes + 8);
+    return WIRE_FRAME_HEAD + (size_t)base_get32(bytes);
 }
 
 void wire_message_head(unsigned char *at, uint16_t kind, size_t size)
 {
-    wire_put16(at, kind);
-    wire_put16(at + 2, 0);
-    wire_put32(at + 4, (uint32_t)size);
+    base_put16(at, kind);
+    base_put16(at + 2, 0);
+    base_put32(at + 4, (uint32_t)size);
     memset(at + WIRE_MESSAGE_HEAD + size, 0, wire_message_extent(size) - WIRE_MESSAGE_HEAD - size);
 }
 
@@ -89,11 +89,11 @@ shoal_status wire_message_next(const struct wire_frame *frame, size_t *offset,
     if (left < WIRE_MESSAGE_HEAD)
         return SHOAL_E_FORMAT;
     const unsigned char *at = frame->payload + *offset;
-    size_t size = wire_get32(at + 4);
-    if (wire_get16(at + 2) != 0 || size > WIRE_MESSAGE_MAX || wire_message_extent(size) > left)
+    size_t size = base_get32(at + 4);
+    if (base_get16(at + 2) != 0 || size > WIRE_MESSAGE_MAX || wire_message_extent(size) > left)
         return SHOAL_E_FORMAT;
     *offset += wire_message_extent(size);
-    *out = (struct wire_message){wire_get16(at), at + WIRE_MESSAGE_HEAD, size};
+    *out = (struct wire_message){base_get16(at), at + WIRE_MESSAGE_HEAD, size};
     return SHOAL_OK;
 }
 
@@ -129,15 +129,15 @@ static shoal_status damaged(const char *address, shoal_err *err)
 
 static bool head_is_sound(const unsigned char *head, uint64_t seed)
 {
-    size_t size = wire_get32(head);
-    uint16_t kind = wire_get16(head + 6);
-    if (wire_get64(head + CHECKED_HEAD) != sum_of(head, CHECKED_HEAD, seed))
+    size_t size = base_get32(head);
+    uint16_t kind = base_get16(head + 6);
+    if (base_get64(head + CHECKED_HEAD) != sum_of(head, CHECKED_HEAD, seed))
         return false;
-    if (wire_get16(head + 4) != WIRE_VERSION || kind > WIRE_ANSWER)
+    if (base_get16(head + 4) != WIRE_VERSION || kind > WIRE_ANSWER)
         return false;
     if (kind != WIRE_MESSAGES)
         return size == 0;
-    return size > 0 && size <= WIRE_PAYLOAD_MAX && size % 8 == 0 && wire_get64(head + 8) > 0;
+    return size > 0 && size <= WIRE_PAYLOAD_MAX && size % 8 == 0 && base_get64(head + 8) > 0;
 }
 
 /* How many bytes of the unit at `at`, of which `have` are known, must be known to say more: equal
@@ -156,7 +156,7 @@ static shoal_status extent(struct wire_reader *reader, const char *address, cons
         return SHOAL_OK;
     }
     if (is_magic) {
-        uint16_t version = wire_get16(at + WIRE_MAGIC_SIZE);
+        uint16_t version = base_get16(at + WIRE_MAGIC_SIZE);
         if (version != WIRE_VERSION) {
             reader->version = version;
             return base_err(err, SHOAL_E_FORMAT,
@@ -171,7 +171,7 @@ static shoal_status extent(struct wire_reader *reader, const char *address, cons
         return SHOAL_OK;
     if (have == WIRE_FRAME_HEAD && !head_is_sound(at, reader->seed))
         return damaged(address, err);
-    *out_size += wire_get32(at);
+    *out_size += base_get32(at);
     return SHOAL_OK;
 }
 
@@ -184,12 +184,12 @@ static shoal_status parse(const struct wire_reader *reader, const char *address,
         return wire_hello_parse(at, &out->hello) ? SHOAL_OK : not_ours(address, err);
     }
     struct wire_frame *frame = &out->frame;
-    frame->kind = (enum wire_frame_kind)wire_get16(at + 6);
-    frame->sequence = wire_get64(at + 8);
-    frame->acknowledged = wire_get64(at + 16);
+    frame->kind = (enum wire_frame_kind)base_get16(at + 6);
+    frame->sequence = base_get64(at + 8);
+    frame->acknowledged = base_get64(at + 16);
     frame->payload = at + WIRE_FRAME_HEAD;
-    frame->size = wire_get32(at);
-    if (wire_get64(at + 24) != sum_of(frame->payload, frame->size, reader->seed))
+    frame->size = base_get32(at);
+    if (base_get64(at + 24) != sum_of(frame->payload, frame->size, reader->seed))
         return damaged(address, err);
     return SHOAL_OK;
 }
@@ -276,7 +276,7 @@ size_t wire_reader_room(const struct wire_reader *reader, unsigned char **out_at
     if (reader->have <= sizeof reader->small || reader->large == NULL)
         return 0;
     *out_at = reader->large + reader->have;
-    return WIRE_FRAME_HEAD + (size_t)wire_get32(reader->large) - reader->have;
+    return WIRE_FRAME_HEAD + (size_t)base_get32(reader->large) - reader->have;
 }
 
 shoal_status wire_reader_next(struct wire_reader *reader, const char *address,

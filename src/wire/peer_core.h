@@ -1,9 +1,8 @@
-/* peer_core.h - what peer.c and server.c share: a peer from inside. Private to src/wire. */
+/* peer_core.h - what peer.c and meet.c share: a peer from inside. Private to src/wire. */
 #ifndef WIRE_PEER_CORE_H
 #define WIRE_PEER_CORE_H
 
-#include "wire/inbox.h"
-#include "wire/outbox.h"
+#include "wire/boxes.h"
 #include "wire/stream.h"
 
 #define WIRE_MS ((uint64_t)1000000) /* in ns */
@@ -88,12 +87,8 @@ void wire_peer_tell(struct wire_peer *peer, const shoal_err *why);
 /* Refuses a stranger who was answered, and closes it when it has had time to read that. */
 void wire_peer_linger(struct wire_peer *peer, const shoal_err *why);
 
-/* --- server.c, for its strangers --- */
-
-/* It leaves the list. */
+/* A stranger leaves its server's list. */
 void wire_server_leave(struct wire_server *server, struct wire_peer *peer);
-/* It has left, and the program hears of it. */
-void wire_server_accept(struct wire_server *server, struct wire_peer *peer);
 /* The program hears why; the stranger stays in the list. */
 void wire_server_refused(struct wire_server *server, const char *address, const shoal_err *why);
 

@@ -18,9 +18,9 @@
  * hears what had come. Messages are sent eagerly, so they keep their order. Loop thread only.
  * Tests: tests/unit/wire/test_peer_real.c, tests/cli/test_train_ucx.py. */
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "base/err.h"
 #include "env/engine.h"
-#include "wire/bytes.h"
 #include "wire/stream.h"
 #include <stdio.h>
 #include <string.h>
@@ -376,8 +376,8 @@ static bool introduce(struct ucx_stream *stream)
         return false;
     bool fits = size <= INTRO_MAX - INTRO_HEAD;
     if (fits) {
-        wire_put32(intro, (uint32_t)(INTRO_HEAD + size));
-        wire_put64(intro + 8, stream->own);
+        base_put32(intro, (uint32_t)(INTRO_HEAD + size));
+        base_put64(intro + 8, stream->own);
         memcpy(intro + INTRO_HEAD, address, size);
     }
     ucp->ucp_worker_release_address(stream->engine->worker, address);
@@ -393,7 +393,7 @@ static bool meet(struct ucx_stream *stream)
                               .address = (const ucp_address_t *)(stream->intro + INTRO_HEAD),
                               .err_mode = UCP_ERR_HANDLING_MODE_PEER,
                               .err_handler = {on_broken, stream}};
-    stream->other = wire_get64(stream->intro + 8);
+    stream->other = base_get64(stream->intro + 8);
     if (stream->engine->ucp.ucp_ep_create(stream->engine->worker, &params, &stream->ep) != UCS_OK) {
         stream->ep = NULL;
         return false;
@@ -414,7 +414,7 @@ static shoal_status gather(struct ucx_stream *stream, const unsigned char *bytes
     stream->intro_size += size;
     if (stream->intro_size < INTRO_HEAD)
         return SHOAL_AGAIN;
-    size_t whole = wire_get32(stream->intro);
+    size_t whole = base_get32(stream->intro);
     if (whole <= INTRO_HEAD || whole > INTRO_MAX || stream->intro_size > whole)
         return SHOAL_E_FORMAT;
     return stream->intro_size == whole ? SHOAL_OK : SHOAL_AGAIN;

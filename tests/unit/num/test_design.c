@@ -1,4 +1,4 @@
-/* Tests of src/num/design.c, design_branch.c, design_relax.c and design_round.c. */
+/* Tests of src/num/design.c and design_search.c. */
 #include "property.h"
 #include "torture.h"
 #include "unit/num/numbers.h"

@@ -15,16 +15,17 @@ static double speed_of(const struct share_rows *rows, uint32_t kind, size_t row)
     return rows->a[kind * rows->stride + row];
 }
 
+static struct base_room room = {.alloc = &base_alloc_libc};
+
 /* The world's jobs that can run somewhere. Each can reach speed 1; some just so, some are there
  * with one kind alone. */
-static void make_rows(struct world *w, struct share_rows *out, size_t *cap)
+static void make_rows(struct world *w, struct share_rows *out)
 {
     struct base_rand *r = &w->rand;
     uint32_t kinds = w->p.kind_count;
     size_t count = 0;
 
-    assert_int_equal(num_share_rows_reserve(&base_alloc_libc, out, cap, kinds, w->p.job_count),
-                     SHOAL_OK);
+    assert_int_equal(num_share_rows_reserve(&room, out, kinds, w->p.job_count), SHOAL_OK);
     for (size_t m = 0; m < w->p.job_count; m++) {
         const double *rate = w->rate + m * kinds;
         double top = 0, part = base_rand_range(r, 0.05, 1);
@@ -91,7 +92,6 @@ static void claim_sums(const struct world *w, const struct share_answer *got,
 static void all_lanes_choose_the_cheapest_edge(void **state)
 {
     struct share_rows rows = {0};
-    size_t cap = 0;
 
     (void)state;
     for (int i = 0; i < property_count(1000); i++) {
@@ -99,7 +99,7 @@ static void all_lanes_choose_the_cheapest_edge(void **state)
         struct share_answer want = {0}, got;
         struct share_edges edges;
         world_make(&world, (uint64_t)i, 60);
-        make_rows(&world, &rows, &cap);
+        make_rows(&world, &rows);
         make_prices(&world, price);
         num_share_edges(rows.kinds, &edges);
         struct share_query query = {.price = price, .t = 1, .delta = 1};
@@ -124,15 +124,13 @@ static void all_lanes_choose_the_cheapest_edge(void **state)
             claim_sums(&world, &got, &want, size, all_lanes[l]);
         }
     }
-    base_free(&base_alloc_libc, rows.a);
-    base_free(&base_alloc_libc, rows.g);
+    base_room_fini(&room);
 }
 
 /* The certificate rests on this: cost is convex in t, and nowhere below its tangent. */
 static void the_slope_supports_the_cost_from_below(void **state)
 {
     struct share_rows rows = {0};
-    size_t cap = 0;
 
     (void)state;
     for (int i = 0; i < property_count(1000); i++) {
@@ -140,7 +138,7 @@ static void the_slope_supports_the_cost_from_below(void **state)
         struct share_answer at, lower;
         uint32_t lanes = all_lanes[i % 3];
         world_make(&world, (uint64_t)i, 60);
-        make_rows(&world, &rows, &cap);
+        make_rows(&world, &rows);
         make_prices(&world, price);
         for (size_t m = 0; m < rows.count; m++)
             size += 100 * rows.g[m];
@@ -157,8 +155,7 @@ static void the_slope_supports_the_cost_from_below(void **state)
                         tangent);
         }
     }
-    base_free(&base_alloc_libc, rows.a);
-    base_free(&base_alloc_libc, rows.g);
+    base_room_fini(&room);
 }
 
 /* Settled rows, at prices and a speed moved as far as was said: none goes another way. Open ones
@@ -166,7 +163,7 @@ static void the_slope_supports_the_cost_from_below(void **state)
 static void settled_rows_stay_as_they_are(void **state)
 {
     struct share_rows rows = {0};
-    size_t cap = 0, settled_count = 0, open_count = 0;
+    size_t settled_count = 0, open_count = 0;
 
     (void)state;
     for (int i = 0; i < property_count(1000); i++) {
@@ -175,7 +172,7 @@ static void settled_rows_stay_as_they_are(void **state)
         struct share_edges edges;
         uint32_t lanes = all_lanes[i % 3];
         world_make(&world, (uint64_t)i, 60);
-        make_rows(&world, &rows, &cap);
+        make_rows(&world, &rows);
         make_prices(&world, price);
         num_share_edges(rows.kinds, &edges);
         double delta = base_rand_range(&world.rand, 0.001, 0.1);
@@ -219,8 +216,7 @@ static void settled_rows_stay_as_they_are(void **state)
                     got.low, got.high);
     }
     assert_true(settled_count > 1000 && open_count > 1000);
-    base_free(&base_alloc_libc, rows.a);
-    base_free(&base_alloc_libc, rows.g);
+    base_room_fini(&room);
 }
 
 int main(void)

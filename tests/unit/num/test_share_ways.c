@@ -1,8 +1,9 @@
 /* Tests of the ways of share_oracle.c: what the lanes answer is what num_share_ways_choose says of each job, and
  * that is the best there is by the proof that the tests of sums rest on (share_proof.h). */
-#include "num/share_ways.h"
+#include "num/share_core.h"
 #include "unit/num/share_proof.h"
 
+static struct base_room room = {.alloc = &base_alloc_libc};
 static struct world world; /* large */
 static double value[WORLD_JOBS_MAX * NUM_KINDS_MAX];
 
@@ -13,8 +14,7 @@ static void make_ways(struct world *w, struct share_ways *out)
     struct base_rand *r = &w->rand;
     uint32_t kinds = w->p.kind_count;
 
-    assert_int_equal(num_share_ways_reserve(&base_alloc_libc, out, kinds, w->p.job_count),
-                     SHOAL_OK);
+    assert_int_equal(num_share_ways_reserve(&room, out, kinds, w->p.job_count), SHOAL_OK);
     for (size_t m = 0; m < w->p.job_count; m++) {
         double part = base_rand_unit(r), top = proof_top(&w->p, m);
         size_t draw = base_rand_below(r, 6);
@@ -60,7 +60,7 @@ static void the_chosen_way_is_the_best_there_is(void **state)
                         "job %zu gains %.17g, the most is %.17g", m, way.gain, best);
         }
     }
-    base_free(&base_alloc_libc, ways.cells);
+    base_room_fini(&room);
 }
 
 /* What the rows at `row` answer, added up the slow way. */
@@ -140,7 +140,7 @@ static void all_lanes_choose_what_the_specification_does(void **state)
                         want.gain);
         }
     }
-    base_free(&base_alloc_libc, ways.cells);
+    base_room_fini(&room);
 }
 
 /* Settled rows, at prices moved as far as was said: none would rather go another way. Open ones are
@@ -187,7 +187,7 @@ static void settled_rows_stay_as_they_are(void **state)
                         open_row[next]);
     }
     assert_true(settled_count > 1000 && open_count > 1000);
-    base_free(&base_alloc_libc, ways.cells);
+    base_room_fini(&room);
 }
 
 int main(void)

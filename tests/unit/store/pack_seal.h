@@ -11,13 +11,13 @@ static inline void pack_seal(unsigned char *bytes, size_t size)
     if (size < 2 * PACK_END_SIZE)
         return;
     unsigned char *trailer = bytes + size - PACK_END_SIZE;
-    uint64_t at = pack_get_u64(trailer + PACK_AT_DIRECTORY);
-    uint64_t directory_size = pack_get_u64(trailer + PACK_AT_DIRECTORY_SIZE);
+    uint64_t at = base_get64(trailer + PACK_AT_DIRECTORY);
+    uint64_t directory_size = base_get64(trailer + PACK_AT_DIRECTORY_SIZE);
     if (at <= size && directory_size <= size - at)
-        pack_put_u64(trailer + PACK_AT_DIRECTORY_SUM, pack_sum(bytes + at, directory_size));
-    pack_put_u64(bytes + PACK_AT_SUM, pack_sum(bytes, PACK_AT_SUM));
-    pack_put_u64(trailer + PACK_AT_HEADER_SUM, pack_get_u64(bytes + PACK_AT_SUM));
-    pack_put_u64(trailer + PACK_AT_SUM, pack_sum(trailer, PACK_AT_SUM));
+        base_put64(trailer + PACK_AT_DIRECTORY_SUM, pack_sum(bytes + at, directory_size));
+    base_put64(bytes + PACK_AT_SUM, pack_sum(bytes, PACK_AT_SUM));
+    base_put64(trailer + PACK_AT_HEADER_SUM, base_get64(bytes + PACK_AT_SUM));
+    base_put64(trailer + PACK_AT_SUM, pack_sum(trailer, PACK_AT_SUM));
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Tests of src/store/pack.c and pack_out.c: what goes in comes out, nothing else passes, and what
+/* Tests of src/store/pack.c: what goes in comes out, nothing else passes, and what
  * was there before stays until commit. */
 #include "torture.h"
 
@@ -362,7 +362,7 @@ static void altered_fields_with_right_checksums_are_refused_or_harmless(void **s
     size_t size = 0;
     unsigned char *bytes = bytes_of(env, &content, &size);
     unsigned char *altered = malloc(size);
-    size_t directory = (size_t)pack_get_u64(bytes + size - PACK_END_SIZE + PACK_AT_DIRECTORY);
+    size_t directory = (size_t)base_get64(bytes + size - PACK_END_SIZE + PACK_AT_DIRECTORY);
     int count = property_count(20000);
     for (int i = 0; i < count; i++) {
         memcpy(altered, bytes, size);
@@ -370,8 +370,8 @@ static void altered_fields_with_right_checksums_are_refused_or_harmless(void **s
             size_t at = directory + 8 * (size_t)base_rand_below(&r, (size - directory) / 8);
             uint64_t value = values[base_rand_below(&r, sizeof values / sizeof values[0])];
             if (base_rand_below(&r, 2) == 0)
-                value = pack_get_u64(altered + at) + 8 * base_rand_below(&r, 17) - 64;
-            pack_put_u64(altered + at, value);
+                value = base_get64(altered + at) + 8 * base_rand_below(&r, 17) - 64;
+            base_put64(altered + at, value);
         }
         pack_seal(altered, size);
         shoal_err err = SHOAL_ERR_INIT;
@@ -400,16 +400,16 @@ static void assert_altered_is_refused(const struct content *content, const struc
     size_t size = 0;
     unsigned char *bytes = bytes_of(env, content, &size);
     unsigned char *trailer = bytes + size - PACK_END_SIZE;
-    unsigned char *directory = bytes + pack_get_u64(trailer + PACK_AT_DIRECTORY);
+    unsigned char *directory = bytes + base_get64(trailer + PACK_AT_DIRECTORY);
     unsigned char *at = (a->in_trailer ? trailer : directory) + a->at;
-    pack_put_u64(at, a->value);
+    base_put64(at, a->value);
     if (a->name != NULL) {
-        pack_put_u64(at, strlen(a->name) + a->value);
+        base_put64(at, strlen(a->name) + a->value);
         memcpy(at + 8, a->name, strlen(a->name) + (a->value == 0));
     }
     if (a->at != PACK_AT_HEADER_SUM || !a->in_trailer)
         pack_seal(bytes, size);
-    pack_put_u64(trailer + PACK_AT_SUM, pack_sum(trailer, PACK_AT_SUM));
+    base_put64(trailer + PACK_AT_SUM, pack_sum(trailer, PACK_AT_SUM));
     shoal_err err = SHOAL_ERR_INIT;
     assert_int_equal(try_bytes(env, bytes, size, &err), SHOAL_E_FORMAT);
     if (strstr(err.message, a->message) == NULL)

@@ -1,4 +1,4 @@
-/* Tests of src/store/pack.c and pack_out.c on real files: writers that are killed, and disks that
+/* Tests of src/store/pack.c on real files: writers that are killed, and disks that
  * are full. A child writes packs of rising generations over one file; whoever looks at it, whenever
  * the child died, finds a whole pack, and no older than the last one it was told of.
  *

@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 #include "base/rand.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/frame.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -152,7 +152,7 @@ static void a_wrong_length_is_found_before_it_is_waited_for(void **state)
     (void)state;
 
     (void)put_frame(frame, 1, 1, 1, 77);
-    wire_put32(frame, WIRE_PAYLOAD_MAX);
+    base_put32(frame, WIRE_PAYLOAD_MAX);
     assert_int_equal(verdict(frame, WIRE_FRAME_HEAD, true, NULL), SHOAL_E_FORMAT);
     assert_int_equal(verdict(frame, WIRE_FRAME_HEAD - 1, true, NULL), SHOAL_AGAIN);
 }
@@ -214,7 +214,7 @@ static void another_version_is_named_with_ours_after_eight_bytes(void **state)
     (void)state;
 
     wire_hello_format(&hello, bytes);
-    wire_put16(bytes + WIRE_MAGIC_SIZE, 513);
+    base_put16(bytes + WIRE_MAGIC_SIZE, 513);
     assert_int_equal(verdict(bytes, 7, false, &err), SHOAL_AGAIN);
     assert_int_equal(verdict(bytes, 8, false, &err), SHOAL_E_FORMAT);
     assert_string_equal(err.message,
@@ -254,14 +254,14 @@ static void messages_that_do_not_fit_their_frame_are_refused(void **state)
     wire_message_put(payload, 5, "abc", 3, "defgh", 5);
     assert_int_equal(wire_message_next(&frame, &offset, &message), SHOAL_OK);
     assert_memory_equal(message.bytes, "abcdefgh", 8);
-    wire_put32(payload + 16 + 4, 1); /* its byte is behind the frame */
+    base_put32(payload + 16 + 4, 1); /* its byte is behind the frame */
     assert_int_equal(wire_message_next(&frame, &offset, &message), SHOAL_E_FORMAT);
-    wire_put32(payload + 16 + 4, UINT32_MAX);
+    base_put32(payload + 16 + 4, UINT32_MAX);
     assert_int_equal(wire_message_next(&frame, &offset, &message), SHOAL_E_FORMAT);
-    wire_put32(payload + 16 + 4, 0);
-    wire_put16(payload + 16 + 2, 1);
+    base_put32(payload + 16 + 4, 0);
+    base_put16(payload + 16 + 2, 1);
     assert_int_equal(wire_message_next(&frame, &offset, &message), SHOAL_E_FORMAT);
-    wire_put16(payload + 16 + 2, 0);
+    base_put16(payload + 16 + 2, 0);
     assert_int_equal(wire_message_next(&frame, &offset, &message), SHOAL_OK);
     assert_int_equal(wire_message_next(&frame, &offset, &message), SHOAL_END);
 }

@@ -1,9 +1,9 @@
-/* Tests of src/wire/inbox.c. */
+/* Tests of src/wire/boxes.c: the inbox. */
 #include "property.h"
 #include "torture.h"
 
 #include "base/rand.h"
-#include "wire/inbox.h"
+#include "wire/boxes.h"
 #include <string.h>
 
 /* Hands over frame `sequence`; checks and counts what becomes due. */

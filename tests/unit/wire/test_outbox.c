@@ -1,9 +1,9 @@
-/* Tests of src/wire/outbox.c. */
+/* Tests of src/wire/boxes.c: the outbox. */
 #include "property.h"
 #include "torture.h"
 
 #include "base/rand.h"
-#include "wire/outbox.h"
+#include "wire/boxes.h"
 #include <stdlib.h>
 #include <string.h>
 

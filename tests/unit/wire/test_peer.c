@@ -1,4 +1,4 @@
-/* Tests of src/wire/peer.c and server.c: meeting, talking, parting, and who is kept out. What a bad
+/* Tests of src/wire/peer.c and meet.c: meeting, talking, parting, and who is kept out. What a bad
  * network does is in test_peer_faults.c. */
 #include "property.h"
 #include "wire_world.h"
@@ -399,7 +399,7 @@ static void another_version_is_named_on_both_sides(void **state)
     (void)state;
 
     (void)hello_bytes(hello);
-    wire_put16(hello + WIRE_MAGIC_SIZE, 7);
+    base_put16(hello + WIRE_MAGIC_SIZE, 7);
     raw_connect(raw, world->address, hello, sizeof hello);
     world_run(world, 0.5);
     assert_int_equal(world->refused, 1);
@@ -407,7 +407,7 @@ static void another_version_is_named_on_both_sides(void **state)
                 "' speaks version 7 of the protocol, this side speaks version 1");
     assert_int_equal(raw->got_size, WIRE_HELLO_SIZE); /* so that it can say the same */
     assert_memory_equal(raw->got, WIRE_MAGIC, WIRE_MAGIC_SIZE);
-    assert_int_equal(wire_get16(raw->got + WIRE_MAGIC_SIZE), WIRE_VERSION);
+    assert_int_equal(base_get16(raw->got + WIRE_MAGIC_SIZE), WIRE_VERSION);
     world_run(world, 5);
     assert_int_equal(raw->closed, 1);
     assert_int_equal(world->refused, 1);
@@ -420,7 +420,7 @@ static void reply_of_version_9(struct raw *raw, const unsigned char *bytes, size
     unsigned char reply[8] = "SHOALW";
     (void)bytes;
     (void)size;
-    wire_put16(reply + WIRE_MAGIC_SIZE, 9);
+    base_put16(reply + WIRE_MAGIC_SIZE, 9);
     shoal_assert(env_conn_send(raw->conn, reply, sizeof reply) == SHOAL_OK);
 }
 
@@ -831,7 +831,7 @@ static void a_server_may_go_when_it_refuses(void **state)
         world->free_in_refused = true;
         (void)hello_bytes(hello);
         hello[8] = 77;
-        wire_put16(hello + WIRE_MAGIC_SIZE, version);
+        base_put16(hello + WIRE_MAGIC_SIZE, version);
         raw_connect(raw, world->address, hello, sizeof hello);
         world_run(world, 10);
         assert_int_equal(world->refused, 1);

@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "wire/auth.h"
-#include "wire/bytes.h"
+#include "base/bytes.h"
 #include "wire/frame.h"
 #include "wire/peer.h"
 #include <stdio.h>
@@ -61,7 +61,7 @@ static inline shoal_status side_send(struct side *side, size_t size)
     shoal_assert(size <= WORLD_MESSAGE_MAX);
     for (size_t i = 0; i < size; i++)
         bytes[i] = world_byte(side->sent, i);
-    wire_put64(number, side->sent);
+    base_put64(number, side->sent);
     memcpy(bytes, number, size < 8 ? size : 8);
     shoal_status st = size % 3 == 0 ? wire_peer_send(side->peer, (uint16_t)side->sent, bytes, size)
                                     : wire_peer_send2(side->peer, (uint16_t)side->sent, bytes,
@@ -80,7 +80,7 @@ static inline void side_message(void *ctx, struct wire_peer *peer, uint16_t kind
     const unsigned char *at = bytes;
     unsigned char number[8];
     bool right = peer == side->peer && (uintptr_t)bytes % 8 == 0 && kind == (uint16_t)side->got;
-    wire_put64(number, side->got);
+    base_put64(number, side->got);
     right = right && memcmp(at, number, size < 8 ? size : 8) == 0;
     for (size_t i = 8; i < size && right; i++)
         right = at[i] == world_byte(side->got, i);

@@ -1,4 +1,5 @@
-/* outbox.h - what one side has to say: gathered into frames, kept until the other side has it.
+/* boxes.h - what one side has to say, gathered into frames and kept until the other side has it; and frames that
+ * came before their turn.
  *
  * Messages are appended to a frame that is open; sealing closes it and gives it its number. Frames
  * lie one behind the other in blocks, so that many of them leave in one call, and a block is used
@@ -8,12 +9,21 @@
  *
  *     acknowledged (soon forgotten) | sent | sealed, to be sent | open
  *
- * Bounded by size_max bytes. Owner thread only. Tests: tests/unit/wire/test_outbox.c. */
-#ifndef WIRE_OUTBOX_H
-#define WIRE_OUTBOX_H
+ * Bounded by size_max bytes.
+ *
+ * An inbox tells frames apart by their numbers: the next one is for now, an older one is a copy, a later
+ * one is kept until those before it are here. At most FRAMES and BYTES wait; what finds no room (or
+ * no memory) is forgotten, and its sender sends it again. Nothing is allocated until the first
+ * early frame, which on a real stream never comes.
+ *
+ * Owner thread only. Tests: tests/unit/wire/test_outbox.c, test_inbox.c. */
+#ifndef WIRE_BOXES_H
+#define WIRE_BOXES_H
 
 #include "base/buf.h"
 #include "wire/frame.h"
+
+/* ---- outbox ---- */
 
 enum { WIRE_OUTBOX_BUFFERS = 4 };
 
@@ -83,5 +93,29 @@ SHOAL_MUST_USE bool wire_outbox_acknowledge(struct wire_outbox *box, uint64_t se
 uint64_t wire_outbox_again(const struct wire_outbox *box, uint64_t last, size_t size_max,
                            bool (*give)(void *ctx, const unsigned char *bytes, size_t size),
                            void *ctx);
+
+/* ---- inbox ---- */
+
+enum { WIRE_INBOX_FRAMES = 4096, WIRE_INBOX_BYTES = 64 << 20 };
+
+struct wire_early {
+    void *bytes;
+    size_t size;
+};
+
+struct wire_inbox {
+    const struct base_alloc *alloc;
+    uint64_t next;            /* number of the frame that is due, from 1 */
+    struct wire_early *early; /* WIRE_INBOX_FRAMES of them, by number; NULL until one is needed */
+    size_t bytes;             /* in all of them */
+};
+
+void wire_inbox_init(struct wire_inbox *box, const struct base_alloc *alloc);
+void wire_inbox_fini(struct wire_inbox *box);
+/* True: it is due, and `next` has moved on; then take those that it held up. Else it was kept or
+ * dropped. */
+bool wire_inbox_due(struct wire_inbox *box, uint64_t sequence, const void *payload, size_t size);
+/* A kept frame that is due by now, whose bytes the caller frees; `next` has moved on. */
+bool wire_inbox_take(struct wire_inbox *box, struct wire_early *out);
 
 #endif
