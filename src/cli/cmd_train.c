@@ -47,7 +47,8 @@ static const shoal_opt rows[] = {
              "application's]"},
     {AT(set), SHOAL_OPT_LIST, "set", 0, "KEY=VALUE", NULL,
      "an option of the application, see 'shoal app show APP'", .complete = "setting"},
-    {AT(out), SHOAL_OPT_STR, "out", 'o', "FILE", NULL, "write the model there", .complete = "file"},
+    {AT(out), SHOAL_OPT_STR, "output", 'o', "FILE", NULL, "write the model there",
+     .complete = "file"},
     {AT(report), SHOAL_OPT_STR, "report", 0, "FILE", NULL,
      "write an HTML page about the job and what it has learnt", .complete = "file"},
     {AT(seed), SHOAL_OPT_U64, "seed", 's', "N", "1", .help = "of everything drawn"},
@@ -470,7 +471,7 @@ const struct cli_command cli_cmd_train = {
         "on from there. Ctrl-C writes one more before it ends.\n\n"
         "With --report a page of HTML is written at the end: how the job went and what the "
         "application has learnt, such as topics to browse or paths of coefficients.",
-    .example = "train logreg data.svm --workers 2 --out model.shoal",
+    .example = "train logreg data.svm --workers 2 --output model.shoal",
     .opts = rows,
     .opt_count = sizeof rows / sizeof rows[0],
     .values_size = sizeof(struct values),

@@ -85,7 +85,7 @@ static void no_rate(struct market_read *rd, uint32_t column, struct env_cell cur
         return;
     env_lines_show(currency.text, currency.length, shown);
     env_table_bad(&rd->table, column, "expected a price in US dollars, found one in '%s'", shown);
-    env_table_hint(&rd->table, "give what one is worth in US dollars, such as --rate %s=1.1",
+    env_table_hint(&rd->table, "give what one is worth in US dollars, such as --exchange %s=1.1",
                    shown);
 }
 
