@@ -153,14 +153,9 @@ SHOAL_MUST_USE shoal_status data_tally_add(struct data_tally *tally, const struc
 
 /* ---- the binary corpus: a pack (store/pack.h) that is read by ranges of documents ---- */
 
-/* Replaces `path`, all or nothing. data_corpus_load gives an equal corpus. names may be NULL. */
-SHOAL_MUST_USE shoal_status data_corpus_save(shoal_env *env, const char *path,
-                                             const struct num_corpus *x,
-                                             const struct data_ids *names, shoal_err *err);
-
 struct data_corpus_writer;
 
-/* The same in pieces. */
+/* Replaces `path`, all or nothing, by what is appended; data_corpus_load gives an equal corpus. */
 SHOAL_MUST_USE shoal_status data_corpus_create(shoal_env *env, const char *path,
                                                struct data_corpus_writer **out_writer,
                                                shoal_err *err);
@@ -178,11 +173,5 @@ uint64_t data_corpus_written(const struct data_corpus_writer *writer);
 /* The vocabulary that is read with a bag of words when it is there and no other is named: vocab.X for
  * docword.X, else "". */
 void data_corpus_vocab_beside(const char *path, char *buf, size_t size);
-
-/* Replaces `path` by the documents, and `vocab` (NULL: not wanted) by the names. Reading both gives
- * an equal corpus. */
-SHOAL_MUST_USE shoal_status data_corpus_save_uci(shoal_env *env, const char *path,
-                                                 const char *vocab, const struct num_corpus *x,
-                                                 const struct data_ids *names, shoal_err *err);
 
 #endif

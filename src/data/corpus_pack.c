@@ -478,18 +478,3 @@ uint64_t data_corpus_written(const struct data_corpus_writer *writer)
 {
     return store_pack_written(writer->pack);
 }
-
-shoal_status data_corpus_save(shoal_env *env, const char *path, const struct num_corpus *x,
-                              const struct data_ids *names, shoal_err *err)
-{
-    struct data_corpus_writer *writer = NULL;
-    shoal_status st = data_corpus_create(env, path, &writer, err);
-
-    if (st != SHOAL_OK)
-        return st;
-    st = data_corpus_append(writer, x, err);
-    if (st == SHOAL_OK)
-        return data_corpus_commit(writer, x->words, names, err);
-    data_corpus_discard(writer);
-    return st;
-}

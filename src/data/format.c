@@ -1,16 +1,9 @@
-/* format.c - see format.h.
- *
- * A float is told apart by at most 9 digits. We scale it to 6, 7, 8, 9 digits in double arithmetic
- * and take the first that reads back equal, asking the reader itself, so a rounding error in the
- * scaling costs a digit at worst and never the value. Outside [1e-5, 1e9) printf does it. Tests:
- * tests/unit/data/test_format.c. */
+/* format.c - see format.h. Tests: tests/unit/data/test_format.c. */
 #include "data/format.h"
 
 #include "base/assert.h"
 #include "base/decimal.h"
-#include "data/number.h"
 #include <math.h>
-#include <stdio.h>
 
 const char data_format_pairs[200] = {
     '0', '0', '0', '1', '0', '2', '0', '3', '0', '4', '0', '5', '0', '6', '0', '7', '0', '8', '0',
@@ -58,68 +51,6 @@ static char *put_decimal(char *to, uint64_t digits, int exponent)
     return data_format_u64(to, (uint64_t)(exponent < 0 ? -exponent : exponent));
 }
 
-static char *put_stripped(char *to, uint64_t digits, int exponent)
-{
-    for (; digits % 10 == 0; digits /= 10)
-        exponent++;
-    return put_decimal(to, digits, exponent);
-}
-
-static char *put_f32_by_libc(char *to, float value)
-{
-    char text[DATA_FORMAT_MAX];
-
-    for (int digits = 1; digits <= 9; digits++) {
-        double back = 0;
-        int size = snprintf(text, sizeof text, "%.*e", digits - 1, (double)value);
-        for (int i = 0; i < size; i++) /* the point may be another in the locale */
-            if (text[i] == ',')
-                text[i] = '.';
-        bool good = base_parse_f64(text, (size_t)size, &back) && (float)back == value;
-        if (good || digits == 9) {
-            memcpy(to, text, (size_t)size);
-            return to + size;
-        }
-    }
-    return to;
-}
-
-/* value in [1e-5, 1e9), not whole. */
-static char *put_f32(char *to, float value)
-{
-    double v = (double)value;
-    int whole = v >= 1 ? data_format_count((uint64_t)v) : 0;
-
-    double first = v;
-    while (whole <= 0 && first < 0.1) {
-        first *= 10;
-        whole--;
-    }
-    for (int digits = 6; digits <= 9; digits++) {
-        int places = digits - whole;
-        double scaled = places >= 0 ? v * data_number_powers[places] + 0.5 : v;
-        uint64_t n = (uint64_t)scaled;
-        double back = (double)n / data_number_powers[places >= 0 ? places : 0];
-        if (places >= 0 && n > 0 && (float)back == value)
-            return put_stripped(to, n, -places);
-    }
-    return put_f32_by_libc(to, value);
-}
-
-char *data_format_f32(char *to, float value)
-{
-    shoal_dassert(isfinite(value));
-    if (signbit(value)) {
-        *to++ = '-';
-        value = -value;
-    }
-    if (value < 1e9f && (float)(uint32_t)value == value)
-        return data_format_u64(to, (uint32_t)value);
-    if (value >= 1e-5f && value < 1e9f)
-        return put_f32(to, value);
-    return put_f32_by_libc(to, value);
-}
-
 char *data_format_f64(char *to, double value)
 {
     shoal_dassert(isfinite(value));
@@ -131,43 +62,4 @@ char *data_format_f64(char *to, double value)
         return data_format_u64(to, (uint64_t)value);
     struct base_decimal d = base_decimal_shortest(value);
     return put_decimal(to, d.digits, d.exponent);
-}
-
-/* ---- text on its way to a file ---- */
-
-static void flush(struct data_out *out)
-{
-    if (out->status == SHOAL_OK && out->used > 0)
-        out->status = env_append(out->file, out->buf, out->used, out->err);
-    out->used = 0;
-}
-
-char *data_out_room(struct data_out *out, size_t size)
-{
-    shoal_dassert(size <= sizeof out->buf / 2);
-    if (sizeof out->buf - out->used < size)
-        flush(out);
-    return out->buf + out->used;
-}
-
-void data_out_put(struct data_out *out, const void *bytes, size_t size)
-{
-    const char *from = bytes;
-
-    while (size > 0) {
-        size_t piece = size < sizeof out->buf / 2 ? size : sizeof out->buf / 2;
-        memcpy(data_out_room(out, piece), from, piece);
-        out->used += piece;
-        from += piece;
-        size -= piece;
-    }
-}
-
-shoal_status data_out_finish(struct data_out *out)
-{
-    flush(out);
-    if (out->status == SHOAL_OK)
-        return env_commit(out->file, out->err);
-    env_discard(out->file);
-    return out->status;
 }

@@ -1,5 +1,4 @@
-/* format.h - numbers as text that reads back equal, written in place, and a buffer on the way to a
- * file.
+/* format.h - numbers as text that reads back equal, written in place.
  *
  * Every function writes at `to` and returns where it stopped; the caller has seen to the room. Any
  * thread. */
@@ -81,26 +80,7 @@ static inline char *data_format_fixed(char *to, uint64_t n, int places)
     return to;
 }
 
-/* The fewest digits that data_number_parse, rounded to float, reads back equal. Finite values. */
-char *data_format_f32(char *to, float value);
-/* The same for a double. */
+/* The fewest digits that data_number_parse reads back equal. Finite values. */
 char *data_format_f64(char *to, double value);
-
-/* ---- text on its way to a file ---- */
-
-struct data_out {
-    struct env_out *file;
-    shoal_err *err;
-    shoal_status status; /* the first failure sticks */
-    size_t used;
-    char buf[1 << 16];
-};
-
-/* Room for `size` bytes, at most half the buffer; what is there is written when it does not fit.
- * The caller then adds what it wrote to `used`. */
-char *data_out_room(struct data_out *out, size_t size);
-void data_out_put(struct data_out *out, const void *bytes, size_t size); /* any size */
-/* On success the file takes its name; else, and where an append failed, the old one stays. */
-SHOAL_MUST_USE shoal_status data_out_finish(struct data_out *out);
 
 #endif

@@ -61,10 +61,4 @@ SHOAL_MUST_USE shoal_status data_ratings_load(shoal_env *env, const char *path,
                                               struct data_ratings *out, shoal_err *err);
 void data_ratings_fini(struct data_ratings *ratings); /* zeroed is allowed */
 
-/* Replaces `path` by the ratings as CSV with a header, all or nothing; "-" is standard output.
- * data_ratings_load gives them back equal, when users and items are numbered in order of appearance
- * (as loading does). No DATA_ID_NONE may be left. */
-SHOAL_MUST_USE shoal_status data_ratings_save(shoal_env *env, const char *path,
-                                              const struct data_ratings *ratings, shoal_err *err);
-
 #endif

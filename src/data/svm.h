@@ -15,7 +15,8 @@
  *     st = data_svm_open(env, path, &opts, &reader, err);
  *     while (st == SHOAL_OK && (st = data_svm_next(reader, &part, err)) == SHOAL_OK) {
  *         use(&part);                (its rows follow those of the last block)
- *         data_svm_clear(&part);
+ *         data_svm_fini(&part);
+ *         data_svm_init(&part, alloc);
  *     }                              (SHOAL_END after the last)
  *
  * A loaded struct data_svm is immutable by convention: any thread may read it. A reader belongs to
@@ -59,8 +60,7 @@ struct data_svm {
 
 /* Empty, ready for data_svm_next. */
 void data_svm_init(struct data_svm *svm, const struct base_alloc *alloc);
-void data_svm_clear(struct data_svm *svm); /* no rows, memory kept */
-void data_svm_fini(struct data_svm *svm);  /* zeroed is allowed */
+void data_svm_fini(struct data_svm *svm); /* zeroed is allowed */
 
 /* The whole file; "-" is standard input. opts may be NULL. A file without rows is an error. On
  * success *out is the caller's, ended by data_svm_fini; on failure it is untouched. */
@@ -80,14 +80,6 @@ SHOAL_MUST_USE shoal_status data_svm_open(shoal_env *env, const char *path,
 SHOAL_MUST_USE shoal_status data_svm_next(struct data_svm_reader *reader, struct data_svm *svm,
                                           shoal_err *err);
 void data_svm_close(struct data_svm_reader *reader); /* NULL is allowed */
-
-/* Replaces `path` by `x` and `label` as text, all or nothing; "-" is standard output. Numbers have
- * the fewest digits that read back equal: data_svm_load gives the same matrix and labels (and as
- * many columns, when the last one is used or opts.columns says). `base` is FROM_ONE or
- * FROM_ZERO. */
-SHOAL_MUST_USE shoal_status data_svm_save(shoal_env *env, const char *path, const struct num_csr *x,
-                                          const double *label, enum data_svm_base base,
-                                          shoal_err *err);
 
 /* ---- columns by what is there ---- */
 

@@ -54,19 +54,6 @@ size_t data_words_decode(const char *s, const char *end, uint32_t *out_point)
     return size;
 }
 
-const char *data_words_not_utf8(const char *text, const char *end)
-{
-    uint32_t point = 0;
-
-    while (text < end) {
-        size_t size = data_words_decode(text, end, &point);
-        if (size == 0)
-            return text;
-        text += size;
-    }
-    return NULL;
-}
-
 const char *data_words_not_name(const char *text, const char *end)
 {
     uint32_t point = 0;

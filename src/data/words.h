@@ -36,9 +36,7 @@ SHOAL_MUST_USE shoal_status data_words_stop(shoal_env *env, const char *which, s
  * none (overlong forms, surrogates and values past U+10FFFF are none). */
 size_t data_words_decode(const char *s, const char *end, uint32_t *out_point);
 
-/* Where `text` stops being UTF-8, or NULL. */
-const char *data_words_not_utf8(const char *text, const char *end);
-/* Where it stops being UTF-8 without control characters (C0, DEL, C1), as names of words are, or
+/* Where `text` stops being UTF-8 without control characters (C0, DEL, C1), as names of words are, or
  * NULL. */
 const char *data_words_not_name(const char *text, const char *end);
 

@@ -4,7 +4,7 @@
 #define FUZZ_CORPUS_TARGET_H
 
 #include "base/assert.h"
-#include "data/corpus.h"
+#include "../data_text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ static void check_loads(shoal_env *env, const struct data_corpus_opts *wanted)
     if (st == SHOAL_OK) {
         check_proper(&one);
         check_same(&one, &pieces);
-        shoal_assert(data_corpus_save(env, "s", &one.x, &one.names, NULL) == SHOAL_OK);
+        shoal_assert(data_text_pack(env, "s", &one.x, &one.names) == SHOAL_OK);
         shoal_assert(data_corpus_load(env, "s", NULL, &back, NULL) == SHOAL_OK);
         check_same(&one, &back);
     } else {

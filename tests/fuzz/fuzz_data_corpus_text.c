@@ -16,7 +16,12 @@ static void check_words(const char *text, const char *end)
         }
         shoal_assert(next > text && next <= end && word.size <= DATA_WORD_SIZE_MAX);
         shoal_assert(word.letters > 0 && word.letters <= word.size);
-        shoal_assert(data_words_not_utf8(word.text, word.text + word.size) == NULL);
+        const char *s = word.text, *stop = word.text + word.size;
+        for (size_t step; s < stop; s += step) {
+            uint32_t point;
+            step = data_words_decode(s, stop, &point);
+            shoal_assert(step > 0);
+        }
         data_words_next(word.text, word.text + word.size, &again);
         shoal_assert(again.size == word.size && memcmp(again.text, word.text, word.size) == 0);
         text = next;

@@ -1,7 +1,7 @@
 /* Fuzz target: any bytes as ratings. What loads must have dense numbers and no pair twice, and must
  * survive saving. */
 #include "base/assert.h"
-#include "data/ratings.h"
+#include "../data_text.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void check_saved(shoal_env *env, const struct data_ratings *r)
 {
     struct data_ratings back = {0};
 
-    shoal_assert(data_ratings_save(env, "s", r, NULL) == SHOAL_OK);
+    shoal_assert(data_text_ratings(env, "s", r) == SHOAL_OK);
     shoal_assert(data_ratings_load(env, "s", NULL, &back, NULL) == SHOAL_OK);
     shoal_assert(back.count == r->count && back.valued == r->valued);
     shoal_assert(memcmp(back.rating, r->rating, (size_t)r->count * sizeof *r->rating) == 0);

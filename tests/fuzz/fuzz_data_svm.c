@@ -1,7 +1,7 @@
 /* Fuzz target: any bytes as LIBSVM text. What loads must be a proper matrix, must not depend on the
  * number of pieces it was parsed in, and must survive saving. */
 #include "base/assert.h"
-#include "data/svm.h"
+#include "../data_text.h"
 #include <math.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void check_saved(shoal_env *env, const struct data_svm *svm)
     struct data_svm back = {0};
     struct data_svm_opts opts = {.columns = svm->x.columns};
 
-    shoal_assert(data_svm_save(env, "s", &svm->x, svm->label, DATA_SVM_FROM_ONE, NULL) == SHOAL_OK);
+    shoal_assert(data_text_svm(env, "s", &svm->x, svm->label, DATA_SVM_FROM_ONE) == SHOAL_OK);
     shoal_assert(data_svm_load(env, "s", &opts, &back, NULL) == SHOAL_OK);
     check_same(svm, &back);
     data_svm_fini(&back);

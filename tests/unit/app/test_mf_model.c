@@ -1,5 +1,7 @@
 /* Models of `mf`, and what cannot become one. */
 #include "mf_world.h"
+
+#include "data_text.h"
 #include "shoal/version.h"
 #include "store/facts.h"
 #include "train/model.h"
@@ -124,7 +126,7 @@ static void a_model_scores_what_training_said(void **state)
     base_buf_init(&text, env_alloc(c.env), 1 << 22);
     struct data_ratings ratings = {0}; /* of pairs that come twice the last counts */
     assert_int_equal(data_ratings_load(c.env, "", NULL, &ratings, NULL), SHOAL_OK);
-    assert_int_equal(data_ratings_save(c.env, "once", &ratings, NULL), SHOAL_OK);
+    assert_int_equal(data_text_ratings(c.env, "once", &ratings), SHOAL_OK);
     assert_int_equal(env_read_whole(c.env, "once", &text, NULL), SHOAL_OK);
     assert_int_equal(score(c.env, text.data, false, &s, NULL), SHOAL_OK);
     assert_true(s.count == (double)ratings.count && s.lines == 0);
@@ -146,7 +148,7 @@ static void put_held_out(struct cluster *c, double share, struct base_buf *text)
     struct data_ratings held = all;
     held.rating += train;
     held.count -= train;
-    assert_int_equal(data_ratings_save(c->env, "held", &held, NULL), SHOAL_OK);
+    assert_int_equal(data_text_ratings(c->env, "held", &held), SHOAL_OK);
     assert_int_equal(env_read_whole(c->env, "held", text, NULL), SHOAL_OK);
     data_ratings_fini(&all);
 }

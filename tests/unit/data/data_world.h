@@ -4,8 +4,7 @@
 
 #include "env_world.h"
 
-#include "data/ratings.h"
-#include "data/svm.h"
+#include "data_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 

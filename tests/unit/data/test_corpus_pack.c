@@ -11,7 +11,7 @@ static void save_sample(shoal_env *env, const char *path)
 
     world_put(env, "a", "red green red\n\nblue green\n");
     corpus_load_in(env, "a", NULL, &c);
-    assert_int_equal(data_corpus_save(env, path, &c.x, &c.names, NULL), SHOAL_OK);
+    assert_int_equal(data_text_pack(env, path, &c.x, &c.names), SHOAL_OK);
     data_corpus_fini(&c);
 }
 
@@ -25,7 +25,7 @@ static void words_and_counts_of_every_size_come_back(void **state)
     struct data_corpus c;
 
     (void)state;
-    assert_int_equal(data_corpus_save(env, "b", &x, NULL, NULL), SHOAL_OK);
+    assert_int_equal(data_text_pack(env, "b", &x, NULL), SHOAL_OK);
     corpus_load_in(env, "b", NULL, &c);
     assert_proper(&c);
     assert_int_equal(c.x.words, x.words);
@@ -36,7 +36,7 @@ static void words_and_counts_of_every_size_come_back(void **state)
     x.count = NULL; /* every count is 1; and a range of documents is a corpus */
     x.start += 2;
     x.documents = 2;
-    assert_int_equal(data_corpus_save(env, "b", &x, NULL, NULL), SHOAL_OK);
+    assert_int_equal(data_text_pack(env, "b", &x, NULL), SHOAL_OK);
     corpus_load_in(env, "b", NULL, &c);
     assert_int_equal(c.entries, 3);
     assert_int_equal(c.tokens, 3);
@@ -88,7 +88,7 @@ static void where_pieces_end_makes_no_difference_and_ranges_are_found_in_any_chu
     shoal_result_free(result);
     corpus_load_in(env, "made", NULL, &whole);
     assert_true(whole.entries > 3 * (uint64_t)(1 << 17));
-    assert_int_equal(data_corpus_save(env, "b", &whole.x, NULL, NULL), SHOAL_OK);
+    assert_int_equal(data_text_pack(env, "b", &whole.x, NULL), SHOAL_OK);
     assert_int_equal(data_corpus_create(env, "c", &writer, NULL), SHOAL_OK);
     for (uint64_t d = 0, size = 1; d < 5000; d += size, size = size * 2 + 1) {
         struct num_corpus x = whole.x;
@@ -257,7 +257,7 @@ static void a_failed_write_leaves_the_old_file(void **state)
     corpus_load_in(env, "a", NULL, &c);
     world_put(env, "out", "old");
     assert_int_equal(env_sim_set_fault(env, "env.write", 1), SHOAL_OK);
-    assert_int_equal(data_corpus_save(env, "out", &c.x, &c.names, NULL), SHOAL_E_IO);
+    assert_int_equal(data_text_pack(env, "out", &c.x, &c.names), SHOAL_E_IO);
     assert_string_equal(env_sim_find(env, "out")->data, "old");
     data_corpus_fini(&c);
     shoal_env_free(env);
@@ -273,7 +273,7 @@ static shoal_status save_and_load(const struct base_alloc *alloc, void *ctx)
     struct data_corpus c = {0};
 
     env->alloc = alloc;
-    shoal_status st = data_corpus_save(env, "b", &x, NULL, NULL);
+    shoal_status st = data_text_pack(env, "b", &x, NULL);
     if (st == SHOAL_OK)
         st = data_corpus_load(env, "named", NULL, &c, NULL);
     if (st == SHOAL_OK && c.x.documents != 3)

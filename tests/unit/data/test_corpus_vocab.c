@@ -183,7 +183,7 @@ static void words_without_names_keep_their_numbers_when_others_are_left_out(void
     assert_int_equal(c.names.count, 2);
     assert_name(&c.names, 0, "1");
     assert_name(&c.names, 1, "3");
-    assert_int_equal(data_corpus_save(env, "b", &c.x, &c.names, NULL), SHOAL_OK);
+    assert_int_equal(data_text_pack(env, "b", &c.x, &c.names), SHOAL_OK);
     corpus_load_in(env, "b", NULL, &again);
     assert_same_corpus(&c, &again);
     data_corpus_fini(&again);
@@ -253,7 +253,7 @@ static void a_model_of_chosen_words_knows_them_by_their_numbers(void **state)
     assert_memory_equal(c.x.word, word, sizeof word);
     assert_int_equal(c.left_out, 1);
     data_corpus_fini(&c);
-    assert_int_equal(data_corpus_save(env, "b", &chosen.x, &chosen.names, NULL), SHOAL_OK);
+    assert_int_equal(data_text_pack(env, "b", &chosen.x, &chosen.names), SHOAL_OK);
     corpus_load_in(env, "b", &(struct data_corpus_opts){.words = 4}, &c);
     const uint32_t whole[] = {0, 0, 2, 0};
     assert_int_equal(c.x.words, 4);
@@ -372,10 +372,10 @@ static void a_binary_corpus_gets_names_when_it_has_none(void **state)
     world_put(env, "a", five);
     world_put(env, "v", "the\nonce\ntwice\nlast\n");
     corpus_load_in(env, "a", NULL, &c);
-    assert_int_equal(data_corpus_save(env, "b", &c.x, NULL, NULL), SHOAL_OK);
+    assert_int_equal(data_text_pack(env, "b", &c.x, NULL), SHOAL_OK);
     corpus_load_in(env, "b", &opts, &named);
     assert_name(&named.names, 2, "twice");
-    assert_int_equal(data_corpus_save(env, "n", &named.x, &named.names, NULL), SHOAL_OK);
+    assert_int_equal(data_text_pack(env, "n", &named.x, &named.names), SHOAL_OK);
     expect_refused(env, "n", &opts, "corpus 'n' has the names of its words in it", "");
     world_put(env, "v", "the\n");
     corpus_expect_bad_in(env, "b", &opts,
