@@ -103,6 +103,28 @@ static void cells_say_what_they_are_sorted_by_where_their_text_does_not(void **s
     base_buf_fini(&out);
 }
 
+/* "~$9.41" begins with no number. */
+static void cells_that_are_not_sure_are_sorted_too(void **state)
+{
+    static const struct guess {
+        double usd;
+        bool unsure;
+    } guesses[] = {{9.41, true}, {8, false}};
+    static const shoal_field fields[] = {{offsetof(struct guess, usd), SHOAL_FIELD_F64,
+                                          SHOAL_UNIT_USD, 0, 1, "usd", "COST",
+                                          .unsure = offsetof(struct guess, unsure)}};
+    const shoal_schema schema = {"guess", "GUESSES", "guesses", fields, 1};
+    const shoal_result result = {
+        .schema = &schema, .records = {.first = guesses, .stride = sizeof guesses[0], .count = 2}};
+    struct base_buf out;
+    const char *page = written(page_of, &result, &out);
+    (void)state;
+
+    assert_non_null(strstr(page, "<td class=\"r\" data-v=\"9.41\">~$9.41</td>"));
+    assert_non_null(strstr(page, "<td class=\"r\">$8.00</td>"));
+    base_buf_fini(&out);
+}
+
 /* ---- the order ---- */
 
 static void words_come_first_then_the_table_then_pictures_each_after_its_list(void **state)
@@ -282,6 +304,7 @@ int main(void)
         cmocka_unit_test(a_table_has_two_thousand_rows_at_most_and_says_how_many_are_left_out),
         cmocka_unit_test(a_table_of_long_rows_ends_earlier_and_says_so_too),
         cmocka_unit_test(cells_say_what_they_are_sorted_by_where_their_text_does_not),
+        cmocka_unit_test(cells_that_are_not_sure_are_sorted_too),
         cmocka_unit_test(words_come_first_then_the_table_then_pictures_each_after_its_list),
         cmocka_unit_test(a_result_without_a_table_has_its_facts),
         cmocka_unit_test(points_that_no_line_joins_are_told_to_the_page),
