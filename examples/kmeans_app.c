@@ -1,7 +1,7 @@
 /* kmeans_app.c - a whole application: clusters of points in the plane, by Lloyd's algorithm.
  *
  *     cc -shared -fPIC kmeans_app.c -o kmeans.so $(pkg-config --cflags --libs shoal)
- *     shoal train ./kmeans.so points.csv --set k=5 --workers 4 --out clusters.shoal
+ *     shoal train ./kmeans.so points.csv --set k=5 --workers 4 --output clusters.shoal
  *
  * DATA: a point a line, "x,y". Executors own points. Table 0 holds the centres, table 1 the sum and
  * count of the points of each, which executors add in a clock; then the driver moves the centres. */

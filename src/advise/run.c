@@ -24,16 +24,16 @@ static const double RIVAL = 0.05; /* as choose.c has it: less is not worth a run
 #define AT(member) offsetof(shoal_advise_opts, member)
 
 static const shoal_opt rows[] = {
-    {AT(target), SHOAL_OPT_STR, "target", 't', "LOSS", .help = "the loss to reach"},
+    {AT(target), SHOAL_OPT_STR, "target", 0, "LOSS", .help = "the loss to reach"},
     {AT(within), SHOAL_OPT_STR, "within", 0, "SHARE",
      .help = "or so near to the best loss that can be reached, such as 1%"},
-    {AT(deadline), SHOAL_OPT_STR, "deadline", 'd', "TIME",
+    {AT(deadline), SHOAL_OPT_STR, "deadline", 0, "TIME",
      .help = "alone: the lowest loss by then; with a target: the cheapest that is done by then"},
     {AT(machines), SHOAL_OPT_STR, "machines", 'm', "LIST",
      .help = "machine counts to choose from, such as 1-64 or 1,2,4,8 [up to twice those measured]"},
     {AT(price), SHOAL_OPT_F64, "price", 0, "USD", "0",
      "of one machine for an hour; 0: costs are machine time", .max = 1e6},
-    {AT(start_s), SHOAL_OPT_DURATION, "start", 0, "TIME", "0s",
+    {AT(start_s), SHOAL_OPT_DURATION, "startup", 0, "TIME", "0s",
      "how long machines are paid for before training begins", .max = 1e7},
     {AT(change_s), SHOAL_OPT_DURATION, "switch-cost", 0, "TIME", "10s",
      "how long a change of algorithm or machines takes", .max = 1e7},
@@ -176,9 +176,10 @@ static shoal_status find_question(struct advise_call *w, shoal_err *err)
         st = base_err(err, SHOAL_E_INVAL, "--target and --within say the same thing twice");
     if (st == SHOAL_OK && v->deadline != NULL &&
         (!base_parse_duration(v->deadline, &q->deadline_s) || !(q->deadline_s > q->start_s)))
-        st = base_err(err, SHOAL_E_INVAL,
-                      "--deadline: expected a time such as 30m, longer than --start, found '%.60s'",
-                      v->deadline);
+        st = base_err(
+            err, SHOAL_E_INVAL,
+            "--deadline: expected a time such as 30m, longer than --startup, found '%.60s'",
+            v->deadline);
     if (st == SHOAL_OK && v->target == NULL && v->within == NULL && v->deadline == NULL) {
         w->within = WITHIN_DEFAULT;
         w->within_default = true;

@@ -431,6 +431,33 @@ const char *base_format_bytes(double bytes, char *buf, size_t size)
     return buf;
 }
 
+/* --- control characters --- */
+
+/* Not 0 where one of eight bytes is: below 0x20 without its highest bit, or DEL. */
+static uint64_t control_among(const char *s)
+{
+    const uint64_t one = 0x0101010101010101u, high = one * 0x80;
+    uint64_t x, del;
+
+    memcpy(&x, s, sizeof x);
+    del = x ^ one * 0x7f;
+    return ((x - one * 0x20) & ~x & high) | ((del - one) & ~del & high);
+}
+
+bool base_has_control(const char *s, size_t length)
+{
+    uint64_t found = 0;
+
+    if (length < sizeof found) {
+        for (size_t i = 0; i < length; i++)
+            found |= (unsigned char)s[i] < 0x20 || s[i] == 0x7f;
+        return found != 0;
+    }
+    for (size_t i = 0; i + sizeof found <= length; i += sizeof found)
+        found |= control_among(s + i);
+    return (found | control_among(s + length - sizeof found)) != 0;
+}
+
 /* --- nearest word --- */
 
 static size_t min3(size_t a, size_t b, size_t c)

@@ -32,6 +32,9 @@ const char *base_format_bytes(double bytes, char *buf, size_t size);
  * enough. */
 const char *base_packed(const char *bytes, size_t size, const char **out_unpack);
 
+/* Whether a byte of it is a control character: below a blank, or DEL. */
+bool base_has_control(const char *s, size_t length);
+
 /* Edit distance with transpositions, for "did you mean". */
 size_t base_edit_distance(const char *a, const char *b);
 /* The closest of `count` names when it is close enough to be worth offering, else NULL. */

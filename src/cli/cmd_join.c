@@ -30,7 +30,7 @@ struct values {
 static const shoal_opt rows[] = {
     {AT(threads), SHOAL_OPT_U64, "threads", 't', "N", "0",
      "threads that run tasks; 0: one per core", .max = TRAIN_THREADS_MAX},
-    {AT(key), SHOAL_OPT_STR, "key", 'k', "FILE", "-",
+    {AT(key), SHOAL_OPT_STR, "key-file", 0, "FILE", "-",
      "file with the key to join the job; '-' is standard input", .complete = "file"},
     {AT(tls), SHOAL_OPT_FLAG, "tls",
      .help = "the job was started with --tls; the same as 'tls://' before ADDRESS"},
@@ -180,7 +180,7 @@ const struct cli_command cli_cmd_join = {
         "runs here is finished and handed over, so that nothing is lost or done twice. "
         "When the connection is lost it joins again by itself, for as long as --retry says; "
         "what was under way then runs again, and nothing counts twice.",
-    .example = "join 10.0.0.5:7000 --key job.key",
+    .example = "join 10.0.0.5:7000 --key-file job.key",
     .opts = rows,
     .opt_count = sizeof rows / sizeof rows[0],
     .values_size = sizeof(struct values),

@@ -32,7 +32,7 @@ const struct cli_command cli_cmd_market = {
         "describe-spot-price-history', change logs of cross-cloud catalogues, series of changes, "
         "tables of dates. The first mistake stops with file, line and column; what is settled by "
         "a rule (a price of zero, the same instant twice, times that go backwards) is counted and "
-        "said once. Prices in another currency need --rate.\n\n"
+        "said once. Prices in another currency need --exchange.\n\n"
         "The bound is what the work would have cost somebody who knew all prices and "
         "interruptions beforehand: no plan can cost less. It leaves budgets and limits out, which "
         "only make plans dearer.\n\n"

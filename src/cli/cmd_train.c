@@ -35,7 +35,7 @@ static void hint(const struct cli_context *cx, const shoal_job_opts *v, const sh
     if (!cx->terminal || cx->json || cx->csv)
         return;
     if (v->model == NULL && app->save != NULL)
-        base_log(&cx->log, BASE_LOG_INFO, "no model was kept; --out FILE keeps one");
+        base_log(&cx->log, BASE_LOG_INFO, "model not saved; add --output FILE");
     if (v->report == NULL)
         base_log(&cx->log, BASE_LOG_INFO, "add --report out.html for a page about it");
 }
@@ -137,7 +137,7 @@ const struct cli_command cli_cmd_train = {
         "on from there. Ctrl-C writes one more before it ends.\n\n"
         "With --report a page of HTML is written at the end: how the job went and what the "
         "application has learnt, such as topics to browse or paths of coefficients.",
-    .example = "train logreg data.svm --workers 2 --out model.shoal",
+    .example = "train logreg data.svm --workers 2 --output model.shoal",
     .opts_of = shoal_job_opt_rows,
     .values_size = sizeof(shoal_job_opts),
     .arg_min = 2,

@@ -147,8 +147,8 @@ const char *cli_table_renamed(const char *command, const char *was, size_t lengt
 const char *cli_table_was(const char *command, const char *name)
 {
     for (size_t i = 0; i < BASE_COUNT(renamed); i++)
-        if (strcmp(renamed[i].command, command) == 0 && strcmp(renamed[i].now, name) == 0 &&
-            renamed[i].was[1] != '\0')
+        if (renamed[i].now[0] == name[0] && renamed[i].was[1] != '\0' &&
+            strcmp(renamed[i].command, command) == 0 && strcmp(renamed[i].now, name) == 0)
             return renamed[i].was;
     return NULL;
 }

@@ -15,7 +15,8 @@
  *     st = data_svm_open(env, path, &opts, &reader, err);
  *     while (st == SHOAL_OK && (st = data_svm_next(reader, &part, err)) == SHOAL_OK) {
  *         use(&part);                (its rows follow those of the last block)
- *         data_svm_clear(&part);
+ *         data_svm_fini(&part);
+ *         data_svm_init(&part, alloc);
  *     }                              (SHOAL_END after the last)
  *
  * A loaded struct data_svm is immutable by convention: any thread may read it. A reader belongs to

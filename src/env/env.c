@@ -210,11 +210,6 @@ shoal_status env_list(shoal_env *env, const char *path, struct base_buf *out_nam
     return env->ops->list(env, path, out_names, err);
 }
 
-bool env_fault(shoal_env *env, const char *point)
-{
-    return env->ops->fault(env, point);
-}
-
 shoal_status env_random(shoal_env *env, void *bytes, size_t size, shoal_err *err)
 {
     return env->ops->random(env, bytes, size, err);

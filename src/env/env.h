@@ -50,7 +50,6 @@ struct env_ops {
     bool (*same)(shoal_env *env, const char *a, const char *b);
     shoal_status (*list)(shoal_env *env, const char *path, struct base_buf *out_names,
                          shoal_err *err);
-    bool (*fault)(shoal_env *env, const char *point);
     shoal_status (*random)(shoal_env *env, void *bytes, size_t size, shoal_err *err);
     shoal_status (*parallel)(shoal_env *env, size_t count, uint32_t thread_max,
                              void (*fn)(void *ctx, size_t index), void *ctx, shoal_err *err);
@@ -149,9 +148,6 @@ bool env_same(shoal_env *env, const char *a, const char *b);
 /* Names in a directory, sorted, each ended by NUL, appended to `out_names`. */
 SHOAL_MUST_USE shoal_status env_list(shoal_env *env, const char *path, struct base_buf *out_names,
                                      shoal_err *err);
-
-/* True where the simulated world chose to misbehave at this point; always false in the real one. */
-bool env_fault(shoal_env *env, const char *point);
 
 /* Bytes that nobody can foresee, for keys and nonces: the system's in the real world; drawn from
  * the seed in the simulated one. */

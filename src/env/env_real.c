@@ -297,13 +297,6 @@ static shoal_status real_list(shoal_env *env, const char *path, struct base_buf 
     return st == SHOAL_OK ? st : base_err_nomem(err, "listing a folder");
 }
 
-static bool real_fault(shoal_env *env, const char *point)
-{
-    (void)env;
-    (void)point;
-    return false;
-}
-
 static shoal_status real_random(shoal_env *env, void *bytes, size_t size, shoal_err *err)
 {
     (void)env;
@@ -398,7 +391,6 @@ static const struct env_ops REAL_OPS = {
     .discard = env_real_out_discard,
     .same = real_same,
     .list = real_list,
-    .fault = real_fault,
     .random = real_random,
     .parallel = real_parallel,
     .free = real_free,

@@ -517,7 +517,6 @@ static const struct env_ops SIM_OPS = {
     .discard = sim_discard,
     .same = sim_same,
     .list = sim_list,
-    .fault = sim_fault,
     .random = sim_random,
     .parallel = sim_parallel,
     .free = sim_free,

@@ -1,7 +1,7 @@
 /* system.h - what only the real machine has: places of files, folders of jobs and their locks, programs.
  *
- * Real env only: in a simulated one nothing calls these. Any thread. Tests: tests/unit/env/test_system.c,
- * tests/cli/test_train*.py, tests/cli/transcripts. */
+ * Real env only: in a simulated one nothing calls these. Any thread. Tests: tests/cli/test_train*.py,
+ * tests/cli/test_limits.py, tests/cli/transcripts. */
 #ifndef ENV_SYSTEM_H
 #define ENV_SYSTEM_H
 

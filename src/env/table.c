@@ -128,8 +128,9 @@ static size_t unquote(char *text, size_t length, size_t at, struct env_cell *cel
     return length;
 }
 
-/* The cell that begins at text[at], and where it ends. */
-static bool cut_one(struct env_table *table, char *text, size_t length, size_t at, size_t *out_stop)
+/* The cell that begins at text[at], and where it ends. `plain`: the whole row has no control character. */
+static bool cut_one(struct env_table *table, char *text, size_t length, size_t at, bool plain,
+                    size_t *out_stop)
 {
     struct env_cell *cell = &table->cells[table->count++];
     char separator = table->separator;
@@ -158,32 +159,40 @@ static bool cut_one(struct env_table *table, char *text, size_t length, size_t a
         if (table->trim)
             *cell = env_cell_trim(*cell);
     }
-    for (size_t i = 0; i < cell->length; i++)
-        if ((unsigned char)cell->text[i] < 0x20 || cell->text[i] == 0x7f) {
-            env_table_bad(table, cell->column, "expected text, found a control character");
-            return false;
-        }
+    if (!plain && base_has_control(cell->text, cell->length)) {
+        env_table_bad(table, cell->column, "expected text, found a control character");
+        return false;
+    }
+    return true;
+}
+
+static bool reserve_cell(struct env_table *table)
+{
+    void *cells = table->cells;
+
+    if (table->count == ENV_CELLS_MAX) {
+        env_table_bad(table, ENV_CELLS_MAX + 1, "expected at most %d fields", ENV_CELLS_MAX);
+        return false;
+    }
+    if (base_reserve(table->in.alloc, &cells, &table->cap, table->count + 1,
+                     sizeof *table->cells) != 0) {
+        env_table_nomem(table, "reading a table");
+        return false;
+    }
+    table->cells = cells;
     return true;
 }
 
 bool env_table_cut(struct env_table *table, char *text, size_t length)
 {
     size_t at = 0, stop = 0;
+    bool plain = !base_has_control(text, length); /* not where tabs are between cells */
 
     table->count = 0;
     do {
-        void *cells = table->cells;
-        if (table->count == ENV_CELLS_MAX) {
-            env_table_bad(table, ENV_CELLS_MAX + 1, "expected at most %d fields", ENV_CELLS_MAX);
+        if ((table->count == table->cap || table->count == ENV_CELLS_MAX) && !reserve_cell(table))
             return false;
-        }
-        if (base_reserve(table->in.alloc, &cells, &table->cap, table->count + 1,
-                         sizeof *table->cells) != 0) {
-            env_table_nomem(table, "reading a table");
-            return false;
-        }
-        table->cells = cells;
-        if (!cut_one(table, text, length, at, &stop))
+        if (!cut_one(table, text, length, at, plain, &stop))
             return false;
         at = stop + 1;
     } while (stop < length);

@@ -18,7 +18,7 @@ enum { CELL_LEAST_S = 60, BOUND_JOBS_MAX = 200 /* of larger fleets no bound is c
 #define AT(member) offsetof(shoal_market_opts, member)
 
 static const shoal_opt rows[] = {
-    {AT(kinds), SHOAL_OPT_STR, "kinds", 'k', "NAMES",
+    {AT(kinds), SHOAL_OPT_STR, "kinds", 'k', "LIST",
      .help =
          "kinds of instances or accelerators to choose from, with commas; '*' stands for anything"},
     {AT(speed), SHOAL_OPT_STR, "speed", 0, "KIND=STEPS_PER_S,...",
@@ -29,7 +29,7 @@ static const shoal_opt rows[] = {
      .complete = "file"},
     {AT(model_name), SHOAL_OPT_STR, "model-name", 0, "NAME",
      .help = "which of the models of the file"},
-    {AT(work), SHOAL_OPT_STR, "work", 'w', "AMOUNT",
+    {AT(work), SHOAL_OPT_STR, "work", 0, "AMOUNT",
      .help = "steps, or a time such as 720h on the first kind named, or 720h@KIND [30d, or half of "
              "the history]"},
     {AT(start), SHOAL_OPT_STR, "start", 0, "DATE",
@@ -42,8 +42,8 @@ static const shoal_opt rows[] = {
     {AT(instances), SHOAL_OPT_U64, "instances", 'n', "N", "1",
      "instances used at once, all in one place; N are N times as fast", .min = 1,
      .max = MARKET_INSTANCES_MAX},
-    {AT(jobs), SHOAL_OPT_STR, "jobs", 'j', "FILE.csv", NULL,
-     "a fleet in place of one job: job,work and start, deadline, budget, instances, model, speeds, "
+    {AT(jobs), SHOAL_OPT_STR, "fleet", 0, "FILE.csv", NULL,
+     "many jobs in place of one: job,work and start, deadline, budget, instances, model, speeds, "
      "checkpoint",
      .complete = "file"},
     {AT(limits), SHOAL_OPT_LIST, "limit", 0, "WHERE=N",
@@ -90,15 +90,15 @@ static const shoal_opt rows[] = {
      "changes of a price closer together than this are seen as one by the bound: faster, lower; at "
      "least a minute, or 0: exact",
      .max = 1e6},
-    {AT(format), SHOAL_OPT_CHOICE, "format", 0, "NAME", "auto", "format of the prices",
+    {AT(format), SHOAL_OPT_CHOICE, "format", 'f', "FORMAT", "auto", "format of the prices",
      .choices = market_format_names},
-    {AT(rates), SHOAL_OPT_LIST, "rate", 0, "CURRENCY=USD",
+    {AT(rates), SHOAL_OPT_LIST, "exchange", 0, "CURRENCY=USD",
      .help = "what a unit of a currency in the prices is worth, such as EUR=1.08"},
     {AT(seed), SHOAL_OPT_U64, "seed", 's', "N", "1",
      .help = "seed of what is drawn: pieces of traces, interruptions"},
     {AT(threads), SHOAL_OPT_U64, "threads", 't', "N", "0",
      "strategies run at the same time; 0: one per core", .max = 1024},
-    {AT(moves), SHOAL_OPT_FLAG, "moves", 'm',
+    {AT(moves), SHOAL_OPT_FLAG, "moves",
      .help = "tell where the first strategy was, from when to when, why it left and what it paid"},
 };
 
@@ -422,7 +422,7 @@ static shoal_status check_call(const shoal_market_opts *o, shoal_err *err)
         return base_err(err, SHOAL_E_INVAL, "--bound-cell: expected 0 or at least a minute");
     if (o->jobs != NULL && o->work != NULL)
         return base_err(err, SHOAL_E_INVAL,
-                        "the work comes from --work or from the fleet of --jobs, not from both");
+                        "the work comes from --work or from the jobs of --fleet, not from both");
     return SHOAL_OK;
 }
 

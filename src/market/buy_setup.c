@@ -25,10 +25,11 @@ static shoal_status parse_rates(const shoal_opt_list *list, struct market_rate *
         size_t length = sign != NULL ? (size_t)(sign - text) : 0;
         if (length == 0 || length >= sizeof rates[i].currency ||
             !base_parse_f64(sign + 1, strlen(sign + 1), &rates[i].usd) || !(rates[i].usd > 0))
-            return base_err(err, SHOAL_E_INVAL,
-                            "--rate: expected a currency and US dollars such as EUR=1.08, found "
-                            "'%.60s'",
-                            text);
+            return base_err(
+                err, SHOAL_E_INVAL,
+                "--exchange: expected a currency and US dollars such as EUR=1.08, found "
+                "'%.60s'",
+                text);
         memcpy(rates[i].currency, text, length);
         rates[i].currency[length] = '\0';
     }
@@ -56,8 +57,8 @@ static void note_odd(struct page_made *made, const struct market_odd *odd)
          "prices for instants that had another: the last one holds"},
         {odd->backwards, SHOAL_NOTE_WARNING, "time that goes backwards: sorted",
          "times that go backwards: sorted"},
-        {odd->currencies, SHOAL_NOTE_INFO, "price converted to US dollars by --rate",
-         "prices converted to US dollars by --rate"},
+        {odd->currencies, SHOAL_NOTE_INFO, "price converted to US dollars by --exchange",
+         "prices converted to US dollars by --exchange"},
         {odd->products, SHOAL_NOTE_INFO, "price of Windows and the like left out",
          "prices of Windows and the like left out"},
         {odd->bare, SHOAL_NOTE_WARNING,

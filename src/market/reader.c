@@ -88,7 +88,7 @@ static void no_rate(struct market_read *rd, uint32_t column, struct env_cell cur
         return;
     env_lines_show(currency.text, currency.length, shown);
     env_table_bad(&rd->table, column, "expected a price in US dollars, found one in '%s'", shown);
-    env_table_hint(&rd->table, "give what one is worth in US dollars, such as --rate %s=1.1",
+    env_table_hint(&rd->table, "give what one is worth in US dollars, such as --exchange %s=1.1",
                    shown);
 }
 
@@ -157,9 +157,8 @@ static const char *keep_name(struct market_read *rd, struct env_cell name, const
         env_table_expected(t, name, what);
     else if (name.length > MARKET_NAME_MAX)
         env_table_bad(t, 0, "expected %s of at most %d bytes", what, MARKET_NAME_MAX);
-    for (size_t i = 0; i < name.length; i++)
-        if ((unsigned char)name.text[i] < 0x20 || name.text[i] == 0x7f)
-            env_table_bad(t, 0, "expected %s, found a control character", what);
+    else if (base_has_control(name.text, name.length))
+        env_table_bad(t, 0, "expected %s, found a control character", what);
     if (t->status != SHOAL_OK)
         return NULL;
     kept = market_draft_name(rd->draft, name.text, name.length);

@@ -71,7 +71,7 @@ static void put_notes(struct base_buf *out, const shoal_result *result, shoal_no
 
 /* ---- tables ---- */
 
-/* Whether a cell's text does not begin with the number that it is sorted by. */
+/* Whether a cell's text does not begin with the number that it is sorted by; '~' is what is not sure. */
 static bool needs_value(shoal_unit unit)
 {
     return unit == SHOAL_UNIT_SECONDS || unit == SHOAL_UNIT_MS || unit == SHOAL_UNIT_BYTES ||
@@ -87,7 +87,7 @@ static void put_cell(struct base_buf *out, const struct page_column *column, con
     bool best = column->best[0] != '\0' && strcmp(text, column->best) == 0;
     bool wide = (column->field->flags & SHOAL_FIELD_WRAP) != 0;
     base_buf_puts(out, !words ? "<td class=\"r\"" : wide ? "<td class=\"w\"" : "<td");
-    if (!words && needs_value(column->field->unit)) {
+    if (!words && (text[0] == '~' || needs_value(column->field->unit))) {
         double value = page_column_number(column, record);
         if (isfinite(value))
             base_buf_printf(out, " data-v=\"%.9g\"", value);

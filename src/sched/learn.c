@@ -572,11 +572,6 @@ const struct sched_adapt *sched_learn_known(struct sched_learn_job *job)
 
 /* ---- reading ---- */
 
-double sched_learn_steps(const struct sched_learn_job *job)
-{
-    return job->steps;
-}
-
 const struct sched_tally *sched_learn_tally(const struct sched_learn_job *job)
 {
     return &job->tally;

@@ -24,18 +24,17 @@
 #include "sched/adapt.h"
 #include "sched/model.h"
 
-/* id, name, what the refused reports had: the closed list */
-#define SCHED_REFUSAL_MAP(X)                                                          \
-    X(SCHED_REFUSED_COUNTS, "counts", "GPUs, nodes or batches that cannot be")        \
-    X(SCHED_REFUSED_PLACES, "places", "places that are not the job's")                \
-    X(SCHED_REFUSED_STEPS, "steps", "step counts that shrink or are no numbers")      \
-    X(SCHED_REFUSED_TIMES, "times", "step times that are not above 0, or not finite") \
-    X(SCHED_REFUSED_PASS, "pass", "passes much longer than their steps")              \
-    X(SCHED_REFUSED_FAR, "far", "times far from all reported before, or from any")    \
-    X(SCHED_REFUSED_GRADIENT, "gradient", "gradients that are negative or no numbers")
-
+/* id, what the refused reports had: the closed list */
+#define SCHED_REFUSAL_MAP(X)                                                 \
+    X(SCHED_REFUSED_COUNTS, "GPUs, nodes or batches that cannot be")         \
+    X(SCHED_REFUSED_PLACES, "places that are not the job's")                 \
+    X(SCHED_REFUSED_STEPS, "step counts that shrink or are no numbers")      \
+    X(SCHED_REFUSED_TIMES, "step times that are not above 0, or not finite") \
+    X(SCHED_REFUSED_PASS, "passes much longer than their steps")             \
+    X(SCHED_REFUSED_FAR, "times far from all reported before, or from any")  \
+    X(SCHED_REFUSED_GRADIENT, "gradients that are negative or no numbers")
 enum sched_refusal {
-#define SCHED_REFUSAL_ROW(id, name, text) id,
+#define SCHED_REFUSAL_ROW(id, text) id,
     SCHED_REFUSAL_MAP(SCHED_REFUSAL_ROW)
 #undef SCHED_REFUSAL_ROW
         SCHED_REFUSED_COUNT,
@@ -83,15 +82,9 @@ enum sched_refusal sched_learn_report(struct sched_learn_job *job,
 
 /* What is known now, the job's until it begins again; brought up to date by this call. */
 const struct sched_adapt *sched_learn_known(struct sched_learn_job *job);
-/* Steps it reported last. */
-double sched_learn_steps(const struct sched_learn_job *job);
-
 const struct sched_tally *sched_learn_tally(const struct sched_learn_job *job);
 /* Of all reasons. */
 uint64_t sched_tally_refused(const struct sched_tally *tally);
-/* The reason most reports were refused for; SCHED_REFUSED_NOT: none was. */
-enum sched_refusal sched_tally_most(const struct sched_tally *tally);
-const char *sched_refusal_name(enum sched_refusal refusal);
 const char *sched_refusal_text(enum sched_refusal refusal);
 
 #endif

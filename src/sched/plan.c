@@ -24,8 +24,9 @@ struct sched_plan {
     struct sched_why *whys;
     size_t why_count, why_cap;
     enum sched_reason others;
-    uint32_t behind;     /* index of the job nobody may overtake */
-    shoal_status status; /* SHOAL_E_NOMEM once places or shares could not be stored */
+    enum sched_reason turn; /* of jobs that wait for theirs */
+    uint32_t behind;        /* index of the job nobody may overtake */
+    shoal_status status;    /* SHOAL_E_NOMEM once places or shares could not be stored */
 
     float *wanted; /* (jobs, kinds) in the arena; NULL: nothing said */
     double prices[SCHED_KINDS_MAX];
@@ -118,6 +119,7 @@ shoal_status sched_plan_begin(struct sched_plan *plan, const struct sched_snapsh
     plan->snap = snap;
     plan->grant_count = plan->why_count = 0;
     plan->others = SCHED_WHY_CAPACITY;
+    plan->turn = SCHED_WHY_FAIR_SHARE;
     plan->behind = SCHED_JOB_NONE;
     plan->status = SHOAL_OK;
     plan->wanted = NULL;
@@ -379,6 +381,16 @@ void sched_plan_wait_others(struct sched_plan *plan, enum sched_reason reason, u
     plan->behind = behind;
 }
 
+void sched_plan_take_turns_by_arrival(struct sched_plan *plan)
+{
+    plan->turn = SCHED_WHY_QUEUE;
+}
+
+enum sched_reason sched_plan_turn(const struct sched_plan *plan)
+{
+    return plan->turn;
+}
+
 /* The largest holders of the kind, largest first, ties by lowest id. */
 static void find_blockers(const struct sched_plan *plan, size_t job, struct sched_why *why)
 {
@@ -420,7 +432,7 @@ static enum sched_reason settled(const struct sched_plan *plan, const struct sch
 {
     bool short_of_gpus = reason == SCHED_WHY_CAPACITY || reason == SCHED_WHY_GANG;
 
-    return short_of_gpus && free_for(plan, j) >= j->gpus ? SCHED_WHY_FAIR_SHARE : reason;
+    return short_of_gpus && free_for(plan, j) >= j->gpus ? plan->turn : reason;
 }
 
 enum sched_reason sched_plan_reason(const struct sched_plan *plan, size_t job)
@@ -446,7 +458,7 @@ struct sched_why sched_plan_why(const struct sched_plan *plan, size_t job, bool 
     why.want = j->gpus;
     why.kind = j->kind_count == 1 ? j->kind_rank[0] : UINT16_MAX;
     why.free = free_for(plan, j);
-    if (why.reason == SCHED_WHY_FAIR_SHARE && plan->behind != SCHED_JOB_NONE && plan->behind != job)
+    if (why.reason == plan->turn && plan->behind != SCHED_JOB_NONE && plan->behind != job)
         why.behind = plan->snap->jobs[plan->behind]->id;
     if (blockers)
         find_blockers(plan, job, &why);

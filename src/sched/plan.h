@@ -88,6 +88,11 @@ void sched_plan_wait(struct sched_plan *plan, size_t job, struct sched_why why);
  * job nobody may overtake (an index), or SCHED_JOB_NONE. */
 void sched_plan_wait_others(struct sched_plan *plan, enum sched_reason reason, uint32_t behind);
 
+/* Until the next begin, jobs that wait for their turn are in a queue: the policy goes by arrival. Their
+ * reason is SCHED_WHY_QUEUE then, else SCHED_WHY_FAIR_SHARE; sched_plan_turn says which. */
+void sched_plan_take_turns_by_arrival(struct sched_plan *plan);
+enum sched_reason sched_plan_turn(const struct sched_plan *plan);
+
 /* Free GPUs left of one kind. */
 uint32_t sched_plan_free_gpus(const struct sched_plan *plan, uint32_t kind);
 bool sched_plan_has(const struct sched_plan *plan, size_t job);

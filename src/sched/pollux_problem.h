@@ -59,9 +59,6 @@ static inline double sched_pollux_cost(const struct sched_pollux_problem *p,
     return j->weight / (p->scale * speedup * (stays ? 1 : j->again) + 1e-3);
 }
 
-/* Of all jobs on these places. */
-double sched_pollux_total(const struct sched_pollux_problem *p,
-                          const struct sched_pollux_places *places);
 /* Whether these are the places it holds. */
 bool sched_pollux_stays(const struct sched_pollux_job *j, const struct sched_place *places,
                         size_t count);

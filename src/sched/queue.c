@@ -166,7 +166,7 @@ static size_t admit_in_order(struct sched_plan *plan, const struct sched_snapsho
         }
         sched_plan_wait(plan, i, turned_down(snap->jobs[i], &left));
         if (!opts->skip) {
-            sched_plan_wait_others(plan, SCHED_WHY_FAIR_SHARE, i);
+            sched_plan_wait_others(plan, sched_plan_turn(plan), i);
             break;
         }
     }
@@ -189,7 +189,7 @@ static bool place_admitted(struct sched_plan *plan, const struct sched_snapshot 
             !sched_plan_place(plan, in[a].job, in[a].kind, opts->fit)) {
             all = false;
             if (!opts->skip)
-                sched_plan_wait_others(plan, SCHED_WHY_FAIR_SHARE, in[a].job);
+                sched_plan_wait_others(plan, sched_plan_turn(plan), in[a].job);
         }
     return all;
 }
@@ -208,7 +208,7 @@ static void offer_rest(struct sched_plan *plan, const struct sched_snapshot *sna
             sched_plan_place(plan, i, SCHED_KIND_BEST, opts->fit))
             continue;
         if (!opts->skip) {
-            sched_plan_wait_others(plan, SCHED_WHY_FAIR_SHARE, i);
+            sched_plan_wait_others(plan, sched_plan_turn(plan), i);
             return;
         }
     }

@@ -50,6 +50,9 @@ void sched_why_text(const struct sched_why *why, const char *kind,
         base_buf_printf(out, "asks for %u %s; jobs that come before it under this policy hold them",
                         why->want, what);
         break;
+    case SCHED_WHY_QUEUE:
+        base_buf_printf(out, "asks for %u %s; jobs that came before it hold them", why->want, what);
+        break;
     case SCHED_WHY_CAPACITY:
         base_buf_printf(out, "asks for %u %s; %u free", why->want, what, why->free);
         break;

@@ -16,6 +16,7 @@
     X(SCHED_WHY_LOCALITY, "locality")             \
     X(SCHED_WHY_FAIR_SHARE, "fair_share")         \
     X(SCHED_WHY_CAPACITY, "capacity")             \
+    X(SCHED_WHY_QUEUE, "queue")                   \
     X(SCHED_WHY_DEADLINE_SLACK, "deadline_slack") \
     X(SCHED_WHY_PRICE, "price")                   \
     X(SCHED_WHY_LIMIT, "limit")                   \

@@ -10,7 +10,6 @@
  * bits it would have round by round (base/again.h). */
 #include "sim/state.h"
 
-#include "base/again.h"
 #include "base/assert.h"
 #include "base/err.h"
 #include <math.h>
@@ -42,9 +41,11 @@ static double gpus_held(const struct sim_active *a)
     return a->job.alloc.gpus * (a->partner != NULL ? 0.5 : 1);
 }
 
-/* Time passes from `from_s` on while it holds its GPUs: some seconds, so many times over. */
-static void hold(struct sim_state *s, struct sim_active *a, double from_s, double seconds,
-                 uint64_t times)
+/* Time passes from `from_s` on while it holds its GPUs: some seconds, so many times over. Inlined, as
+ * nearly all calls are of one time. */
+__attribute__((always_inline)) static inline void hold(struct sim_state *s, struct sim_active *a,
+                                                       double from_s, double seconds,
+                                                       uint64_t times)
 {
     uint32_t kind = a->job.alloc.kind;
     double held = gpus_held(a);
@@ -243,32 +244,6 @@ shoal_status sim_advance(struct sim_state *s, double to_s)
 
 /* ---- many rounds at once ---- */
 
-void sim_add(double *sum, double term, uint64_t times)
-{
-    *sum = times == 1 ? *sum + term : base_add_again(*sum, &term, 1, times);
-}
-
-static double *common_sum(struct sim_state *s, enum sim_common which)
-{
-    switch (which) {
-    case SIM_BUSY: return &s->busy_gpu_s;
-    case SIM_HELD: return &s->held_gpu_s;
-    case SIM_SLOW: return &s->result->metrics.slow_gpu_s;
-    case SIM_SPREAD:
-    default: return &s->result->metrics.spread_gpu_s;
-    }
-}
-
-void sim_add_common(struct sim_state *s, enum sim_common which, double term, uint64_t times)
-{
-    struct sim_terms *t = &s->terms[which];
-
-    if (times == 1)
-        *common_sum(s, which) += term;
-    else
-        t->terms[t->count++] = term;
-}
-
 /* Room for a term of each job that runs. */
 static shoal_status begin_common(struct sim_state *s)
 {
@@ -301,7 +276,7 @@ shoal_status sim_advance_rounds(struct sim_state *s, uint64_t rounds)
             take_checkpoint(a);
     }
     for (int i = 0; i < SIM_COMMON_COUNT; i++) {
-        double *sum = common_sum(s, (enum sim_common)i);
+        double *sum = sim_common_sum(s, (enum sim_common)i);
         *sum = base_add_again(*sum, s->terms[i].terms, s->terms[i].count, rounds);
     }
     return SHOAL_OK;

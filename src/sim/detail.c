@@ -105,16 +105,8 @@ void sim_detail_wait(struct sim_active *a, double seconds)
     a->sums.wait_s[wait_of((enum sched_reason)a->reason)] += seconds;
 }
 
-void sim_detail_hold(struct sim_state *s, struct sim_active *a, double seconds, double worked_s,
-                     uint64_t times)
+void sim_detail_hold_more(struct sim_active *a, double gpu_s, double slow, uint64_t times)
 {
-    double gpu_s = seconds * a->job.alloc.gpus;
-    double slow = worked_s * a->job.alloc.gpus * (1 - (double)a->slow);
-
-    sim_add_common(s, SIM_SLOW, slow, times);
-    sim_add_common(s, SIM_SPREAD, a->spread ? gpu_s : 0, times);
-    if (!s->opts->details)
-        return;
     sim_add(&a->sums.gpu_s[servers_bin(a->job.alloc.place_count)], gpu_s, times);
     sim_add(&a->sums.spread_gpu_s, a->spread ? gpu_s : 0, times);
     sim_add(&a->sums.beside_gpu_s, a->beside ? gpu_s : 0, times);

@@ -69,13 +69,6 @@ double sim_use_until_s(double first_s, double last_s, double end_s)
     return last_s - first_s < SIM_USE_LEAST * (end_s - first_s) ? end_s : last_s;
 }
 
-double sim_submitting_s(const struct sim_state *s, double from_s, double to_s)
-{
-    double from = fmax(from_s, s->first_submit_s), to = fmin(to_s, s->last_submit_s);
-
-    return to > from ? to - from : 0;
-}
-
 static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

@@ -16,6 +16,7 @@
 #ifndef SIM_STATE_H
 #define SIM_STATE_H
 
+#include "base/again.h"
 #include "base/event.h"
 #include "base/heap.h"
 #include "sched/learn.h"
@@ -200,9 +201,28 @@ SHOAL_MUST_USE shoal_status sim_advance(struct sim_state *s, double to_s);
 /* The same for so many whole rounds in which nobody comes to an end, a checkpoint or another speed. */
 SHOAL_MUST_USE shoal_status sim_advance_rounds(struct sim_state *s, uint64_t rounds);
 /* Adds the term so many times over; 1: just adds it. */
-void sim_add(double *sum, double term, uint64_t times);
+static inline void sim_add(double *sum, double term, uint64_t times)
+{
+    *sum = times == 1 ? *sum + term : base_add_again(*sum, &term, 1, times);
+}
+static inline double *sim_common_sum(struct sim_state *s, enum sim_common which)
+{
+    return which == SIM_BUSY   ? &s->busy_gpu_s
+           : which == SIM_HELD ? &s->held_gpu_s
+           : which == SIM_SLOW ? &s->result->metrics.slow_gpu_s
+                               : &s->result->metrics.spread_gpu_s;
+}
 /* Adds a term `times` times to a sum over all jobs. Only sim_advance_rounds passes more than 1. */
-void sim_add_common(struct sim_state *s, enum sim_common which, double term, uint64_t times);
+static inline void sim_add_common(struct sim_state *s, enum sim_common which, double term,
+                                  uint64_t times)
+{
+    struct sim_terms *t = &s->terms[which];
+
+    if (times == 1)
+        *sim_common_sum(s, which) += term;
+    else
+        t->terms[t->count++] = term;
+}
 
 /* adapt.c */
 
@@ -315,9 +335,20 @@ void sim_detail_places(struct sim_state *s);
 float sim_detail_speed(struct sim_state *s, struct sim_active *a);
 /* It waited, for its reason. */
 void sim_detail_wait(struct sim_active *a, double seconds);
+/* For those who ask for details. */
+void sim_detail_hold_more(struct sim_active *a, double gpu_s, double slow, uint64_t times);
 /* It held its GPUs, and worked for some of the time. */
-void sim_detail_hold(struct sim_state *s, struct sim_active *a, double seconds, double worked_s,
-                     uint64_t times);
+static inline void sim_detail_hold(struct sim_state *s, struct sim_active *a, double seconds,
+                                   double worked_s, uint64_t times)
+{
+    double gpu_s = seconds * a->job.alloc.gpus;
+    double slow = worked_s * a->job.alloc.gpus * (1 - (double)a->slow);
+
+    sim_add_common(s, SIM_SLOW, slow, times);
+    sim_add_common(s, SIM_SPREAD, a->spread ? gpu_s : 0, times);
+    if (s->opts->details)
+        sim_detail_hold_more(a, gpu_s, slow, times);
+}
 void sim_detail_end(struct sim_state *s, const struct sim_active *a);
 
 /* detail.c: shares; does nothing unless shares are kept. */
@@ -351,7 +382,13 @@ void sim_rent_end(struct sim_state *s, double when_s);
 /* metrics.c */
 
 /* Seconds from one time to a later one that lie between the first and the last submission. */
-double sim_submitting_s(const struct sim_state *s, double from_s, double to_s);
+static inline double sim_submitting_s(const struct sim_state *s, double from_s, double to_s)
+{
+    double from = from_s > s->first_submit_s ? from_s : s->first_submit_s;
+    double to = to_s < s->last_submit_s ? to_s : s->last_submit_s;
+
+    return to > from ? to - from : 0;
+}
 void sim_histogram_add(struct sim_histogram *h, uint64_t ns);
 SHOAL_MUST_USE shoal_status sim_metrics_finish(struct sim_state *s);
 /* Seconds from submission to end if the job were alone on a 1/n share of the cluster (n may be

@@ -245,6 +245,7 @@ static void say_waiting(const struct verdict *v)
         {SCHED_WHY_GANG, "for enough GPUs at once"},
         {SCHED_WHY_LOCALITY, "for GPUs that are close together"},
         {SCHED_WHY_FAIR_SHARE, "because jobs that come first under the policy hold the GPUs"},
+        {SCHED_WHY_QUEUE, "because jobs that came first hold the GPUs or wait for them"},
         {SCHED_WHY_CAPACITY, "because no usable GPU is free"},
         {SCHED_WHY_DEADLINE_SLACK, "because deadlines leave time"},
         {SCHED_WHY_PRICE, "because the price of GPUs is better spent on other jobs"},

@@ -1,15 +1,12 @@
 /* facts.c - the section of keys and values (facts.h), a flat JSON object read and written by jansson.
  *
- * What JSON cannot say is kept as a string and understood on the way back: whole numbers over
- * INT64_MAX as digits, reals that are not finite as "nan", "inf" and "-inf". Reals have 17 digits,
- * which bring back the same bits. Tests: tests/unit/store/test_facts.c. */
+ * Whole numbers over INT64_MAX, which JSON cannot say, are kept as a string of digits. Tests: tests/unit/store/test_facts.c. */
 #include "store/facts.h"
 
 #include "base/err.h"
 #include "base/text.h"
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,31 +61,11 @@ void store_facts_set_text(struct store_facts *facts, const char *key, const char
     set(facts, key, json_string(value));
 }
 
-void store_facts_set_i64(struct store_facts *facts, const char *key, int64_t value)
-{
-    set(facts, key, json_integer(value));
-}
-
 void store_facts_set_u64(struct store_facts *facts, const char *key, uint64_t value)
 {
     char digits[24];
     (void)snprintf(digits, sizeof digits, "%" PRIu64, value);
     set(facts, key, value <= INT64_MAX ? json_integer((int64_t)value) : json_string(digits));
-}
-
-void store_facts_set_f64(struct store_facts *facts, const char *key, double value)
-{
-    if (isnan(value))
-        set(facts, key, json_string("nan"));
-    else if (isinf(value))
-        set(facts, key, json_string(value > 0 ? "inf" : "-inf"));
-    else
-        set(facts, key, json_real(value));
-}
-
-void store_facts_set_bool(struct store_facts *facts, const char *key, bool value)
-{
-    set(facts, key, json_boolean(value));
 }
 
 shoal_status store_facts_save(const struct store_facts *facts, struct store_pack_out *out)
@@ -229,65 +206,4 @@ shoal_status store_facts_u64(const struct store_facts *facts, const char *key, u
         base_parse_u64(json_string_value(value), json_string_length(value), out))
         return SHOAL_OK;
     return not_a(facts, key, "whole number of at least 0", err);
-}
-
-shoal_status store_facts_i64(const struct store_facts *facts, const char *key, int64_t *out,
-                             shoal_err *err)
-{
-    const json_t *value = NULL;
-    shoal_status st = get(facts, key, &value, err);
-    if (st == SHOAL_OK && !json_is_integer(value))
-        return not_a(facts, key, "whole number", err);
-    if (st == SHOAL_OK)
-        *out = json_integer_value(value);
-    return st;
-}
-
-static bool parse_not_finite(const char *text, double *out)
-{
-    if (strcmp(text, "nan") == 0)
-        *out = (double)NAN;
-    else if (strcmp(text, "inf") == 0)
-        *out = (double)INFINITY;
-    else if (strcmp(text, "-inf") == 0)
-        *out = -(double)INFINITY;
-    else
-        return false;
-    return true;
-}
-
-shoal_status store_facts_f64(const struct store_facts *facts, const char *key, double *out,
-                             shoal_err *err)
-{
-    const json_t *value = NULL;
-    shoal_status st = get(facts, key, &value, err);
-    if (st != SHOAL_OK)
-        return st;
-    if (json_is_number(value)) {
-        *out = json_number_value(value);
-        return SHOAL_OK;
-    }
-    if (json_is_string(value) && parse_not_finite(json_string_value(value), out))
-        return SHOAL_OK;
-    return not_a(facts, key, "number", err);
-}
-
-shoal_status store_facts_bool(const struct store_facts *facts, const char *key, bool *out,
-                              shoal_err *err)
-{
-    const json_t *value = NULL;
-    shoal_status st = get(facts, key, &value, err);
-    if (st == SHOAL_OK && !json_is_boolean(value))
-        return not_a(facts, key, "true or false", err);
-    if (st == SHOAL_OK)
-        *out = json_is_true(value);
-    return st;
-}
-
-const char *store_facts_next(const struct store_facts *facts, const char *key)
-{
-    void *at = key == NULL
-                   ? json_object_iter(facts->object)
-                   : json_object_iter_next(facts->object, json_object_iter_at(facts->object, key));
-    return json_object_iter_key(at);
 }

@@ -1,8 +1,8 @@
 /* facts.h - keys and values that describe what else is in a pack: app, options, shapes.
  *
- * One flat JSON object in the section "facts": strings, whole numbers, reals and booleans, in the
- * order they were set. Numbers come back equal: a u64 over the range of JSON integers and a real
- * that is not finite are kept as strings. Owner thread only. The values are jansson's, which has an
+ * One flat JSON object in the section "facts": strings and whole numbers, in the order they were
+ * set; reals and booleans of other versions are passed over. A u64 over the range of JSON integers is
+ * kept as a string. Owner thread only. The values are jansson's, which has an
  * allocator of its own. Tests: tests/unit/store/test_facts.c. */
 #ifndef STORE_FACTS_H
 #define STORE_FACTS_H
@@ -22,9 +22,6 @@ void store_facts_free(struct store_facts *facts); /* NULL is allowed */
  * store_facts_save says what it was. */
 void store_facts_set_text(struct store_facts *facts, const char *key, const char *value);
 void store_facts_set_u64(struct store_facts *facts, const char *key, uint64_t value);
-void store_facts_set_i64(struct store_facts *facts, const char *key, int64_t value);
-void store_facts_set_f64(struct store_facts *facts, const char *key, double value);
-void store_facts_set_bool(struct store_facts *facts, const char *key, bool value);
 
 /* Writes the section. As with all sections a failure sticks to `out` and commit reports it. */
 shoal_status store_facts_save(const struct store_facts *facts, struct store_pack_out *out);
@@ -33,19 +30,10 @@ SHOAL_MUST_USE shoal_status store_facts_load(shoal_env *env, struct store_pack *
                                              struct store_facts **out_facts, shoal_err *err);
 
 /* One key. Missing is SHOAL_E_NOTFOUND, another type or a number out of range SHOAL_E_FORMAT; the
- * message names the file and the key, and *out is as it was. f64 takes whole numbers too. */
+ * message names the file and the key, and *out is as it was. */
 SHOAL_MUST_USE shoal_status store_facts_text(const struct store_facts *facts, const char *key,
                                              const char **out, shoal_err *err); /* borrowed */
 SHOAL_MUST_USE shoal_status store_facts_u64(const struct store_facts *facts, const char *key,
                                             uint64_t *out, shoal_err *err);
-SHOAL_MUST_USE shoal_status store_facts_i64(const struct store_facts *facts, const char *key,
-                                            int64_t *out, shoal_err *err);
-SHOAL_MUST_USE shoal_status store_facts_f64(const struct store_facts *facts, const char *key,
-                                            double *out, shoal_err *err);
-SHOAL_MUST_USE shoal_status store_facts_bool(const struct store_facts *facts, const char *key,
-                                             bool *out, shoal_err *err);
-
-/* Keys in order: the first with NULL, then the one after `key`, NULL at the end. Borrowed. */
-const char *store_facts_next(const struct store_facts *facts, const char *key);
 
 #endif

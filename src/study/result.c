@@ -2,7 +2,7 @@
  * A figure is a row here and the line that computes it.
  *
  * What lies in the study (tallies, books, classes) is not copied: the result owns the study. Tests:
- * tests/unit/study/test_result.c, tests/cli/test_study.py. */
+ * tests/unit/study/test_run.c, test_pictures.c, tests/cli/test_study.py. */
 #include "study/study.h"
 
 #include "base/assert.h"

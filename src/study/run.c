@@ -493,7 +493,7 @@ static const shoal_opt rows[] = {
      .complete = "knob"},
     {AT(profiles), SHOAL_OPT_STR, "profiles", 0, "PATH", NULL,
      "speeds of models: a throughput table (.json) or a folder of profiles", .complete = "file"},
-    {AT(format), SHOAL_OPT_CHOICE, "format", 0, "NAME", "auto", "format of the trace",
+    {AT(format), SHOAL_OPT_CHOICE, "format", 'f', "FORMAT", "auto", "format of the trace",
      .choices = sim_format_names},
     {AT(round_s), SHOAL_OPT_DURATION, "round", 'r', "TIME", "60s", "time between two decisions",
      .min = 1, .max = 1e7},

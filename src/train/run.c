@@ -67,7 +67,7 @@ static const shoal_opt rows[] = {
              "application's]"},
     {AT(sets), SHOAL_OPT_LIST, "set", 0, "KEY=VALUE", NULL,
      "an option of the application, see 'shoal app show APP'", .complete = "setting"},
-    {AT(model), SHOAL_OPT_STR, "out", 'o', "FILE", NULL, "write the model there",
+    {AT(model), SHOAL_OPT_STR, "output", 'o', "FILE", NULL, "write the model there",
      .complete = "file"},
     {AT(report), SHOAL_OPT_STR, "report", 0, "FILE", NULL,
      "write an HTML page about the job and what it has learnt", .complete = "file"},
@@ -244,11 +244,11 @@ static shoal_status check_model(const shoal_job *job, shoal_err *err)
     if (path == NULL)
         return SHOAL_OK;
     if (job->opts.app->save == NULL)
-        return base_err(err, SHOAL_E_INVAL, "application '%s' leaves no model for --out",
+        return base_err(err, SHOAL_E_INVAL, "application '%s' leaves no model for --output",
                         job->opts.app->name);
     if (strcmp(path, "-") == 0)
-        return base_err(err, SHOAL_E_INVAL, "--out: a model is a file, not standard output");
-    return check_output(job, "--out", path, err);
+        return base_err(err, SHOAL_E_INVAL, "--output: a model is a file, not standard output");
+    return check_output(job, "--output", path, err);
 }
 
 static shoal_status check_report(const shoal_job *job, shoal_err *err)
@@ -262,7 +262,7 @@ static shoal_status check_report(const shoal_job *job, shoal_err *err)
     if (env_is_pipe(path))
         return base_err(err, SHOAL_E_INVAL, "--report: a page is a file, and '%s' is a pipe", path);
     if (model != NULL && env_same_place(job->env, path, model))
-        return base_err(err, SHOAL_E_INVAL, "--report and --out name the same file '%s'", path);
+        return base_err(err, SHOAL_E_INVAL, "--report and --output name the same file '%s'", path);
     return check_output(job, "--report", path, err);
 }
 

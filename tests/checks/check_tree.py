@@ -51,6 +51,28 @@ def check_text(path, problems):
         problems.append(f"{name}: does not open with a comment that says what it is for")
 
 
+def named_tests(text):
+    """What comments say of tests: paths, with * and {a,b} for several; a name alone is beside the path before it."""
+    for comment in re.findall(r"/\*.*?\*/", text, re.S):
+        folder = None
+        for word in re.findall(r"\btests/[\w./*{,}-]+|(?<![\w/])test_[\w*]+\.(?:c|py)\b", comment):
+            word = word.rstrip(".,")
+            if not word.startswith("tests/"):
+                word = f"{folder}/{word}" if folder else "tests/**/" + word
+            folder = word.rsplit("/", 1)[0]
+            braces = re.search(r"\{([^}]*)\}", word)
+            for one in braces[1].split(",") if braces else [""]:
+                yield word[:braces.start()] + one + word[braces.end():] if braces else word
+
+
+def check_named_tests(path, problems):
+    """Sources and headers say where their tests are, and there they are."""
+    name = path.relative_to(SOURCE)
+    if name.parts[0] in ("src", "include") and path.suffix in (".c", ".h", ".inc", ".js", ".css"):
+        problems += [f"{name}: names {named}, which is not there"
+                     for named in named_tests(path.read_text(encoding="utf-8")) if not any(SOURCE.glob(named))]
+
+
 def main():
     files = tree_files()
     problems = []
@@ -61,6 +83,7 @@ def main():
             problems.append(f"{name}: larger than {SIZE_MAX} bytes")
             continue
         check_text(path, problems)
+        check_named_tests(path, problems)
         parts = name.parts
         if len(parts) > 1 and not parts[0].startswith("."):
             folders.add(SOURCE / parts[0])

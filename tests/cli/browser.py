@@ -126,6 +126,18 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode={"Tab": 9, "ArrowRight": 39}.get(key, 0))
 
+    def point(self, expression, across=0.5, down=0.5):
+        """Moves the pointer over what JavaScript finds, so far across and down in it."""
+        x, y = self.value(f"""(e => {{ e.scrollIntoView({{block: 'center'}}); const at = e.getBoundingClientRect();
+            return [at.x + at.width * {across}, at.y + at.height * {down}]; }})({expression})""")
+        self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        return x, y
+
+    def click(self, expression):
+        x, y = self.point(expression)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def cpu_s(self):
         """Of the page's main thread, since it was opened."""
         return {m["name"]: m["value"] for m in self.ask("Performance.getMetrics")["metrics"]}["ThreadTime"]

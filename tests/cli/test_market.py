@@ -236,7 +236,7 @@ def check_refused(folder, problems):
     (folder / "inputs" / "a.csv").write_bytes((folder / "prices.csv").read_bytes())
     small = ("prices.csv", "--kinds", "small")
     cases = [
-        (["euro.csv"], 1, ("EUR", "--rate")),
+        (["euro.csv"], 1, ("EUR", "--exchange")),
         (["minus.csv"], 1, ("minus.csv", "line 2")),
         (["late.csv"], 1, ("late.csv", "line 2", "yesterday")),
         (["other.txt"], 1, ("other.txt",)),
@@ -262,7 +262,7 @@ def check_refused(folder, problems):
         ([*small, "--limit", "small=0"], 1, ("--limit small=0", "no room for its 1 instance")),
         ([*small, "--limit", "small=3", "--instances", "4"], 1, ("--limit small=3", "no room for its 4 instances")),
         ([*small, "--budget", "0"], 2, ("budget", "'0'")),
-        ([*small, "--jobs", "bad.csv", "--work", "5d"], 2, ("--work", "--jobs", "not from both")),
+        ([*small, "--jobs", "bad.csv", "--work", "5d"], 2, ("--work", "--fleet", "not from both")),
         (["hostless.csv"], 1, ("without their host", "--bare")),
         (["young.csv", "--kinds", "new", "--work", "1d", "--deadline", "2d"], 1, ("no price between", "the first price is of 2025-02-01")),
         (["inputs", "--report", "inputs/a.csv"], 2, ("inputs/a.csv", "also an input")),

@@ -107,6 +107,7 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
         return SHOAL_E_NOMEM;
     for (uint32_t i = 0; i < snap->job_count; i++)
         order[i] = (struct sched_rank){.key = 0, .job = i};
+    sched_plan_take_turns_by_arrival(plan);
     shoal_status st =
         sched_queue_decide(plan, snap, order,
                            &(struct sched_queue_opts){.skip = m->backfill == BACKFILL_ANY,

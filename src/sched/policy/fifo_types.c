@@ -218,6 +218,7 @@ static shoal_status decide(void *memory, const struct sched_snapshot *snap, stru
     r.choice = base_arena_alloc(sched_plan_arena(plan), snap->job_count * sizeof *r.choice + 1);
     if (r.choice == NULL)
         return SHOAL_E_NOMEM;
+    sched_plan_take_turns_by_arrival(plan);
     keep_leased(&r);
     for (uint32_t k = 0; k < snap->cluster->kind_count; k++) {
         r.left[k] = sched_plan_free_gpus(plan, k);

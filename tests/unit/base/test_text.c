@@ -492,6 +492,31 @@ static void near_names_are_offered_and_far_ones_are_not(void **state)
     assert_null(base_nearest("fifo", NULL, 0));
 }
 
+/* Each byte at each place of each length up to three words, among plain ones of any kind. */
+static void a_control_character_is_found_wherever_it_is(void **state)
+{
+    struct base_rand rand;
+
+    (void)state;
+    base_rand_init(&rand, 1, "controls");
+    for (size_t length = 0; length <= 24; length++) {
+        char text[24];
+        for (size_t i = 0; i < length; i++) {
+            unsigned char c = (unsigned char)(0x20 + base_rand_below(&rand, 0xe0));
+            text[i] = (char)(c == 0x7f ? 0x80 : c);
+        }
+        assert_false(base_has_control(text, length));
+        for (size_t at = 0; at < length; at++) {
+            char kept = text[at];
+            for (int c = 0; c < 256; c++) {
+                text[at] = (char)c;
+                assert_int_equal(base_has_control(text, length), c < 0x20 || c == 0x7f);
+            }
+            text[at] = kept;
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +539,7 @@ int main(void)
         cmocka_unit_test(one_slip_costs_one),
         cmocka_unit_test(words_of_any_length_are_safe),
         cmocka_unit_test(near_names_are_offered_and_far_ones_are_not),
+        cmocka_unit_test(a_control_character_is_found_wherever_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/assert.h"
 #include "cli/config.h"
 #include "cli/table.h"
 #include <ctype.h>
@@ -134,35 +135,53 @@ static void every_example_is_a_line_the_parser_takes(void **state)
 /* "How many" of what a command makes, uses or shows: the one letter of several words. */
 static const char HOW_MANY = 'n';
 
-/* Whose rows are still to be gone over. */
-static bool is_later(const struct cli_command *command)
-{
-    static const char *const names[] = {"advise", "market", "join", "study", "train"};
+/* One meaning, written in the way of each command's own world. */
+static const struct {
+    const char *word, *one, *other, *why;
+} worlds[] = {
+    {"deadline", "market", "advise",
+     "when the work is to be done: prices have dates, and a deadline there may be one"},
+    {"budget", "market", "advise",
+     "what may be spent: US dollars, but machine-seconds where machines have no price"},
+};
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], command->name) == 0)
+static bool is_of_two_worlds(const char *word, const char *one, const char *other)
+{
+    for (size_t i = 0; i < BASE_COUNT(worlds); i++)
+        if (strcmp(worlds[i].word, word) == 0 &&
+            ((strcmp(worlds[i].one, one) == 0 && strcmp(worlds[i].other, other) == 0) ||
+             (strcmp(worlds[i].one, other) == 0 && strcmp(worlds[i].other, one) == 0)))
             return true;
     return false;
 }
 
-/* The same word takes the same kind of value everywhere, and a letter is the same word. */
-static void check_meaning(const struct cli_command *one, const shoal_opt *a,
-                          const struct cli_command *other, const shoal_opt *b)
+/* The same word takes the same kind of value everywhere, and a letter is the same word; a word that
+ * has a letter has it everywhere. Returns how many were let go as of two worlds. */
+static size_t check_meaning(const struct cli_command *one, const shoal_opt *a,
+                            const struct cli_command *other, const shoal_opt *b)
 {
     bool word = strcmp(a->name, b->name) == 0;
     bool letter = a->letter != 0 && a->letter == b->letter && a->letter != HOW_MANY;
 
-    if (word && (a->type != b->type || (a->meta != NULL && strcmp(a->meta, b->meta) != 0)))
-        fail_msg("--%s has two meanings: %s of %s, %s of %s", a->name, a->meta, one->name, b->meta,
-                 other->name);
     if (letter && !word)
         fail_msg("-%c has two meanings: --%s of %s, --%s of %s", a->letter, a->name, one->name,
                  b->name, other->name);
+    if (!word)
+        return 0;
+    if (a->letter != b->letter)
+        fail_msg("--%s is -%c of %s, -%c of %s", a->name, a->letter != 0 ? a->letter : '?',
+                 one->name, b->letter != 0 ? b->letter : '?', other->name);
+    if (a->type == b->type && (a->meta == NULL || strcmp(a->meta, b->meta) == 0))
+        return 0;
+    if (!is_of_two_worlds(a->name, one->name, other->name))
+        fail_msg("--%s has two meanings: %s of %s, %s of %s", a->name, a->meta, one->name, b->meta,
+                 other->name);
+    return 1;
 }
 
 static void letters_and_words_mean_the_same_in_every_command(void **state)
 {
-    size_t count, of_one, of_other;
+    size_t count, of_one, of_other, let_go = 0;
     const struct cli_command *const *commands = cli_table_commands(&count);
 
     (void)state;
@@ -170,51 +189,112 @@ static void letters_and_words_mean_the_same_in_every_command(void **state)
         const shoal_opt *one = cli_command_opts(commands[i], &of_one);
         for (size_t k = 0; k < i; k++) {
             const shoal_opt *other = cli_command_opts(commands[k], &of_other);
-            if (is_later(commands[i]) || is_later(commands[k]))
-                continue;
             for (size_t a = 0; a < of_one; a++)
                 for (size_t b = 0; b < of_other; b++)
-                    check_meaning(commands[i], &one[a], commands[k], &other[b]);
+                    let_go += check_meaning(commands[i], &one[a], commands[k], &other[b]);
         }
         for (size_t a = 0; a < of_one; a++) {
             const char *now =
                 cli_table_renamed(commands[i]->name, one[a].name, strlen(one[a].name));
-            if (!is_later(commands[i]) && now != NULL)
+            if (now != NULL)
                 fail_msg("%s --%s is an old spelling of --%s", commands[i]->name, one[a].name, now);
         }
     }
+    assert_int_equal(let_go, BASE_COUNT(worlds));
 }
 
-/* As words, letters, keys of a file and variables, each beside the option as it is called now. */
+static const struct cli_command *command_called(const char *name)
+{
+    size_t count;
+    const struct cli_command *const *commands = cli_table_commands(&count);
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    fail_msg("no command %s", name);
+    return NULL;
+}
+
+static shoal_status parse(const struct cli_command *command, const char *const *words, size_t count,
+                          void *values, shoal_err *err)
+{
+    struct cli_common common = {0};
+    const char *args[4];
+    struct cli_parse with = {.command = command, .common = &common, .args = args, .values = values};
+
+    return cli_parse_words(&with, words, count, err);
+}
+
+/* As words and letters, each beside the option as it is called now: the same row, so that both
+ * together are one option given twice. */
 static void old_spellings_are_taken(void **state)
 {
-    static const char *const lines[][3] = {{"--checkpoint", "5m", "--checkpoint-every=5m"},
-                                           {"--checkpoint=5m", "-s1", "--checkpoint-every=5m"}};
-    size_t used;
-    bool group;
-    const char *const sim = "sim";
-    const struct cli_command *command = cli_table_find(&sim, 1, &used, &group);
+    static const struct {
+        const char *command, *old, *value, *now;
+    } rows[] = {
+        {"sim", "--checkpoint", "5m", "checkpoint-every"},
+        {"advise", "-d", "30m", "deadline"},
+        {"advise", "--start", "2m", "startup"},
+        {"advise", "-t", "0.3", "target"},
+        {"join", "-k", "key", "key-file"},
+        {"join", "--key", "key", "key-file"},
+        {"market", "-j", "fleet.csv", "fleet"},
+        {"market", "--jobs", "fleet.csv", "fleet"},
+        {"market", "-w", "5d", "work"},
+        {"train", "--out", "model", "output"},
+    };
 
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        struct cli_common common = {0};
-        const char *args[4];
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        const struct cli_command *command = command_called(rows[i].command);
+        void *values = calloc(1, command->values_size);
+        char now[64];
         shoal_err err = SHOAL_ERR_INIT;
-        struct cli_parse old = {.command = command, .common = &common, .args = args};
-        struct cli_parse both = old;
-
-        old.values = calloc(1, command->values_size);
-        both.values = calloc(1, command->values_size);
-        assert_int_equal(cli_parse_words(&old, lines[i], 2, &err), SHOAL_OK);
-        assert_int_equal(cli_parse_words(&both, lines[i], 3, &err), SHOAL_E_INVAL);
-        assert_non_null(strstr(err.message, "--checkpoint-every was given twice"));
-        free(old.values);
-        free(both.values);
+        snprintf(now, sizeof now, "--%s", rows[i].now);
+        const char *const words[] = {rows[i].old, rows[i].value, now, rows[i].value};
+        if (parse(command, words, 2, values, &err) != SHOAL_OK)
+            fail_msg("%s %s: %s", rows[i].command, rows[i].old, err.message);
+        assert_int_equal(parse(command, words, 4, values, &err), SHOAL_E_INVAL);
+        snprintf(now, sizeof now, "--%s was given twice", rows[i].now);
+        assert_non_null(strstr(err.message, now));
+        free(values);
     }
+}
+
+/* A list and a flag may be given twice: what they hold tells that the old spelling is theirs. */
+static void old_spellings_of_lists_and_flags_are_taken(void **state)
+{
+    static const char *const words[] = {"--rate", "EUR=1.08", "-m"};
+    const struct cli_command *market = command_called("market");
+    size_t count;
+    const shoal_opt *rows = cli_command_opts(market, &count);
+    char *values = calloc(1, market->values_size);
+    bool list = false, flag = false;
+
+    (void)state;
+    base_opt_defaults(rows, count, values);
+    assert_int_equal(parse(market, words, 3, values, NULL), SHOAL_OK);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].name, "exchange") == 0)
+            list = ((shoal_opt_list *)(void *)(values + rows[i].offset))->count == 1;
+        if (strcmp(rows[i].name, "moves") == 0)
+            flag = *(bool *)(void *)(values + rows[i].offset);
+    }
+    assert_true(list && flag);
+    free(values);
+}
+
+/* Each stands for an option that is there, and every word of them is a key of the file too. */
+static void old_spellings_stand_for_options_that_are_there(void **state)
+{
+    (void)state;
     assert_string_equal(cli_table_was("sim", "checkpoint-every"), "checkpoint");
+    assert_string_equal(cli_table_was("market", "fleet"), "jobs");
+    assert_string_equal(cli_table_was("train", "output"), "out");
+    assert_string_equal(cli_table_was("join", "key-file"), "key");
     assert_null(cli_table_was("sim", "checkpoint"));
+    assert_null(cli_table_was("advise", "target")); /* only its letter went */
     assert_string_equal(cli_table_renamed("solve", "j", 1), "show");
-    assert_null(cli_table_was("advise", "target"));
 }
 
 int main(void)
@@ -225,6 +305,8 @@ int main(void)
         cmocka_unit_test(every_row_is_complete_and_clashes_with_none),
         cmocka_unit_test(letters_and_words_mean_the_same_in_every_command),
         cmocka_unit_test(old_spellings_are_taken),
+        cmocka_unit_test(old_spellings_of_lists_and_flags_are_taken),
+        cmocka_unit_test(old_spellings_stand_for_options_that_are_there),
         cmocka_unit_test(every_example_is_a_line_the_parser_takes),
     };
 

@@ -5,8 +5,7 @@
 #include "data_save.h"
 #include "env_world.h"
 
-#include "data/ratings.h"
-#include "data/svm.h"
+#include "data_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 

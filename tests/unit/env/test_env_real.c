@@ -637,11 +637,10 @@ static void the_next_writer_removes_what_a_killed_one_left_and_nothing_else(void
         assert_true(is_there(f, others[i]));
 }
 
-static void faults_never_fire_on_a_real_machine(void **state)
+static void the_clock_of_a_real_machine_is_later_than_2020(void **state)
 {
     struct fixture *f = *state;
-    assert_false(env_fault(f->env, "env.open"));
-    assert_true(env_wall_s(f->env) > 1.6e9); /* later than 2020 */
+    assert_true(env_wall_s(f->env) > 1.6e9);
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -669,7 +668,7 @@ int main(void)
         CASE(a_commit_that_fails_leaves_the_old_file_alone),
         CASE(a_file_is_never_open_to_more_than_when_it_is_done),
         CASE(the_next_writer_removes_what_a_killed_one_left_and_nothing_else),
-        CASE(faults_never_fire_on_a_real_machine),
+        CASE(the_clock_of_a_real_machine_is_later_than_2020),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

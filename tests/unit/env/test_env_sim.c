@@ -29,17 +29,38 @@ static void the_clock_moves_only_when_told(void **state)
     shoal_env_free(env);
 }
 
+static shoal_env *new_env_with_file(uint64_t seed)
+{
+    shoal_env *env = new_env(seed);
+    assert_int_equal(env_sim_put(env, "f", "x", 1), SHOAL_OK);
+    return env;
+}
+
+/* Does what the fault point is about, and whether it failed. */
+static bool fires(shoal_env *env, const char *point)
+{
+    struct env_file *file = NULL;
+    struct env_out *out = NULL;
+    if (strcmp(point, "env.commit") == 0) {
+        assert_int_equal(env_create(env, "g", &out, NULL), SHOAL_OK);
+        return env_commit(out, NULL) != SHOAL_OK;
+    }
+    bool failed = env_open(env, "f", &file, NULL) != SHOAL_OK;
+    env_close(file);
+    return failed;
+}
+
 static void faults_are_off_until_set(void **state)
 {
     (void)state;
-    shoal_env *env = new_env(1);
+    shoal_env *env = new_env_with_file(1);
     for (int i = 0; i < 1000; i++)
-        assert_false(env_fault(env, "env.open"));
+        assert_false(fires(env, "env.open"));
     assert_int_equal(env_sim_set_fault(env, "env.open", 1.0), SHOAL_OK);
     for (int i = 0; i < 1000; i++)
-        assert_true(env_fault(env, "env.open"));
+        assert_true(fires(env, "env.open"));
     assert_int_equal(env_sim_set_fault(env, "env.open", 0.0), SHOAL_OK);
-    assert_false(env_fault(env, "env.open"));
+    assert_false(fires(env, "env.open"));
     assert_int_equal(env_sim_set_fault(env, "x", -0.1), SHOAL_E_INVAL);
     assert_int_equal(env_sim_set_fault(env, "x", 1.1), SHOAL_E_INVAL);
     assert_int_equal(env_sim_set_fault(env, "x", (double)NAN), SHOAL_E_INVAL);
@@ -52,8 +73,8 @@ static void draw(shoal_env *env, const char *point, const char *other, bool *out
 {
     for (int i = 0; i < DRAWS; i++) {
         if (other != NULL)
-            (void)env_fault(env, other);
-        out[i] = env_fault(env, point);
+            (void)fires(env, other);
+        out[i] = fires(env, point);
     }
 }
 
@@ -61,22 +82,22 @@ static void faults_repeat_with_the_seed_and_do_not_shift_each_other(void **state
 {
     (void)state;
     bool alone[DRAWS], together[DRAWS], other_seed[DRAWS], other_point[DRAWS];
-    shoal_env *env = new_env(5);
-    assert_int_equal(env_sim_set_fault(env, "a", 0.3), SHOAL_OK);
-    assert_int_equal(env_sim_set_fault(env, "c", 0.3), SHOAL_OK);
-    draw(env, "a", NULL, alone);
-    draw(env, "c", NULL, other_point);
+    shoal_env *env = new_env_with_file(5);
+    assert_int_equal(env_sim_set_fault(env, "env.open", 0.3), SHOAL_OK);
+    assert_int_equal(env_sim_set_fault(env, "env.commit", 0.3), SHOAL_OK);
+    draw(env, "env.open", NULL, alone);
+    draw(env, "env.commit", NULL, other_point);
     shoal_env_free(env);
 
-    env = new_env(5);
-    assert_int_equal(env_sim_set_fault(env, "b", 0.5), SHOAL_OK);
-    assert_int_equal(env_sim_set_fault(env, "a", 0.3), SHOAL_OK);
-    draw(env, "a", "b", together);
+    env = new_env_with_file(5);
+    assert_int_equal(env_sim_set_fault(env, "env.commit", 0.5), SHOAL_OK);
+    assert_int_equal(env_sim_set_fault(env, "env.open", 0.3), SHOAL_OK);
+    draw(env, "env.open", "env.commit", together);
     shoal_env_free(env);
 
-    env = new_env(6);
-    assert_int_equal(env_sim_set_fault(env, "a", 0.3), SHOAL_OK);
-    draw(env, "a", NULL, other_seed);
+    env = new_env_with_file(6);
+    assert_int_equal(env_sim_set_fault(env, "env.open", 0.3), SHOAL_OK);
+    draw(env, "env.open", NULL, other_seed);
     shoal_env_free(env);
 
     assert_memory_equal(alone, together, sizeof alone);

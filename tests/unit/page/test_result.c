@@ -1,129 +1,9 @@
-/* test_result.c - a result is drawn from its rows alone: JSON, CSV, table and document agree with them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+/* test_result.c - a result is drawn from its rows alone: JSON, CSV and document agree with them. */
+#include "unit/page/result_world.h"
 
 #include "base/rand.h"
-#include "page/make.h"
-#include "page/show.h"
 #include "torture.h"
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct stay {
-    const char *place;
-    double usd;
-};
-
-struct run {
-    const char *name;
-    double jct_s, at_s;
-    float rho;
-    uint64_t seed;
-    uint32_t moves, end;
-    bool late;
-    shoal_numbers shares, waits;
-    shoal_texts lost;
-    shoal_records stays;
-    shoal_records by_place;
-    const struct stay *first;
-    const char *raw;
-};
-
-#define AT(member) offsetof(struct stay, member)
-static const shoal_field STAY_FIELDS[] = {
-    {AT(place), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "place", "PLACE", .help = "where"},
-    {AT(usd), SHOAL_FIELD_F64, SHOAL_UNIT_USD, -1, 1, "usd", "COST", .help = "what it cost"},
-};
-#undef AT
-static const shoal_schema STAYS = {"stay", "STAYS", "one stay", STAY_FIELDS, 2};
-
-static const char *const ENDS[] = {"done", "moved", NULL};
-
-#define AT(member) offsetof(struct run, member)
-static const shoal_field FIELDS[] = {
-    {AT(name), SHOAL_FIELD_TEXT, SHOAL_UNIT_NONE, 0, 1, "name", "NAME", .help = "its name"},
-    {AT(jct_s), SHOAL_FIELD_F64, SHOAL_UNIT_SECONDS, -1, 1, "jct_s", "JCT", .help = "mean time"},
-    {AT(at_s), SHOAL_FIELD_F64, SHOAL_UNIT_DATE, 0, 3, "at", "AT", .help = "when it ended"},
-    {AT(rho), SHOAL_FIELD_F32, SHOAL_UNIT_NONE, -1, 2, "rho", "RHO", .help = "against a share"},
-    {AT(seed), SHOAL_FIELD_U64, SHOAL_UNIT_NONE, 0, 0, "seed", NULL, .help = "of everything drawn"},
-    {AT(moves), SHOAL_FIELD_U32, SHOAL_UNIT_COUNT, -1, 1, "moves", "MOVES",
-     .help = "how often it moved"},
-    {AT(end), SHOAL_FIELD_CHOICE, SHOAL_UNIT_NONE, 0, 1, "end", "END", .help = "why it ended",
-     .choices = ENDS},
-    {AT(late), SHOAL_FIELD_BOOL, SHOAL_UNIT_NONE, 0, 1, "late", "LATE", .help = "not in time"},
-    {AT(shares), SHOAL_FIELD_NUMBERS, SHOAL_UNIT_SHARE, 0, 1, "shares", NULL, .help = "by kind"},
-    {AT(waits), SHOAL_FIELD_MAP, SHOAL_UNIT_SECONDS, 0, 0, "waits", NULL, .help = "by reason"},
-    {AT(lost), SHOAL_FIELD_TEXTS, SHOAL_UNIT_NONE, 0, 0, "lost", NULL, .help = "names"},
-    {AT(stays), SHOAL_FIELD_RECORDS, SHOAL_UNIT_NONE, 0, 1, "stays", "where it was",
-     .help = "stays", .of = &STAYS},
-    {AT(by_place), SHOAL_FIELD_KEYED, SHOAL_UNIT_NONE, 0, 0, "by_place", NULL,
-     .help = "stays by place", .of = &STAYS},
-    {AT(first), SHOAL_FIELD_RECORD, SHOAL_UNIT_NONE, 0, 0, "first", NULL, .help = "the first stay",
-     .of = &STAYS},
-    {AT(raw), SHOAL_FIELD_JSON, SHOAL_UNIT_NONE, 0, 0, "raw", NULL, .help = "as it is",
-     .flags = SHOAL_FIELD_OPTIONAL},
-};
-static const shoal_schema RUNS = {"run", "RUNS", "one run", FIELDS,
-                                  sizeof FIELDS / sizeof FIELDS[0]};
-
-static const double SHARES[] = {0.25, 0.75}, WAITS[] = {60, (double)NAN};
-static const char *const KINDS[] = {"V100", "K80"}, *const REASONS[] = {"gang", "price"},
-                         *const LOST[] = {"a\"b", "c"};
-static const struct stay PLACES[] = {{"zone, one", 9.41}, {"two", 1240}};
-
-static struct run sample(const char *name)
-{
-    return (struct run){
-        .name = name,
-        .jct_s = 7500,
-        .at_s = 1737936000,
-        .rho = 0.5F,
-        .seed = INT64_MAX,
-        .moves = 12345,
-        .end = 1,
-        .late = true,
-        .shares = {SHARES, 2, KINDS},
-        .waits = {WAITS, 2, REASONS},
-        .lost = {LOST, 2},
-        .stays = {PLACES, sizeof PLACES[0], 2, NULL, NULL, 0},
-        .by_place = {PLACES, sizeof PLACES[0], 2, NULL, NULL, 0},
-        .first = &PLACES[0],
-    };
-}
-
-static bool put(void *ctx, const char *text, size_t size)
-{
-    base_buf_append(ctx, text, size);
-    return true;
-}
-
-typedef shoal_status write_fn(const shoal_result *, shoal_put_fn, void *, shoal_err *);
-
-static const char *written(write_fn *write, const shoal_result *result, struct base_buf *out)
-{
-    base_buf_init(out, &base_alloc_libc, 1 << 24);
-    assert_int_equal(write(result, put, out, NULL), SHOAL_OK);
-    return out->data;
-}
-
-static shoal_status page_of(const shoal_result *result, shoal_put_fn put_page, void *ctx,
-                            shoal_err *err)
-{
-    return shoal_result_page(result, "shoal test", put_page, ctx, err);
-}
-
-static shoal_result of(const struct run *runs, size_t count)
-{
-    return (shoal_result){.struct_size = sizeof(shoal_result),
-                          .schema = &RUNS,
-                          .records = {.first = runs, .stride = sizeof *runs, .count = count}};
-}
 
 static void json_has_every_field_that_has_a_name(void **state)
 {
@@ -200,105 +80,6 @@ static void csv_has_the_list_that_is_meant_for_it(void **state)
     base_buf_fini(&out);
 }
 
-static void small_amounts_keep_two_digits(void **state)
-{
-    static const struct {
-        double usd;
-        const char *text;
-    } rows[] = {{0, "$0.00"},           {9.414, "$9.41"},      {0.0996, "$0.10"},
-                {0.0994, "$0.099"},     {0.025, "$0.025"},     {0.00372, "$0.0037"},
-                {-0.0008, "-$0.00080"}, {4.7e-5, "$0.000047"}, {1e-12, "$0.0000000"},
-                {1240, "$1,240"}};
-    char text[48];
-    (void)state;
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_string_equal(page_unit_text(SHOAL_UNIT_USD, rows[i].usd, text, sizeof text),
-                            rows[i].text);
-}
-
-/* A seed, a process: whole numbers that count nothing. */
-static void whole_numbers_without_a_unit_have_no_places(void **state)
-{
-    struct run run = sample("las");
-    char text[48];
-    (void)state;
-
-    run.seed = 1234567;
-    for (size_t i = 0; i < RUNS.field_count; i++)
-        if (strcmp(FIELDS[i].name, "seed") == 0)
-            assert_string_equal(page_cell_text(&FIELDS[i], &run, text, sizeof text), "1234567");
-}
-
-static void points_that_no_line_joins_are_told_to_the_page(void **state)
-{
-    static const float y[] = {1, 2};
-    const shoal_series series[] = {{.name = "line", .y = y, .count = 2},
-                                   {.name = "dots", .y = y, .count = 2, .apart = true}};
-    const shoal_picture picture = {.name = "p", .title = "P", .series = series, .series_count = 2};
-    struct run run = sample("las");
-    shoal_result result = of(&run, 1);
-    struct base_buf out;
-    (void)state;
-
-    result.pictures = &picture;
-    result.picture_count = 1;
-    const char *page = written(page_of, &result, &out);
-    const char *line = strstr(page, "{\"name\":\"line\""),
-               *dots = strstr(page, "{\"name\":\"dots\"");
-    assert_non_null(line);
-    assert_non_null(dots);
-    assert_true(strstr(line, "\"apart\":true") > dots);
-    base_buf_fini(&out);
-}
-
-/* What a terminal of this width shows; 0: a pipe. */
-static char *shown(const shoal_result *result, unsigned width, struct base_buf *out)
-{
-    struct page_screen screen = {
-        .alloc = &base_alloc_libc, .put = put, .ctx = out, .width = width, .terminal = width > 0};
-
-    base_buf_init(out, &base_alloc_libc, 1 << 24);
-    assert_int_equal(page_show(&screen, result), SHOAL_OK);
-    return out->data;
-}
-
-static void tables_show_units_and_drop_what_matters_least(void **state)
-{
-    struct run runs[] = {sample("las"), sample("srtf")};
-    shoal_result result = of(runs, 2);
-    struct base_buf out;
-    (void)state;
-
-    assert_string_equal(shown(&result, 0, &out),
-                        "NAME    JCT                AT   RHO   MOVES  END    LATE  V100   K80\n"
-                        "las   2h05m  2025-01-27 00:00  0.50  12,345  moved  yes   25 %  75 %\n"
-                        "srtf  2h05m  2025-01-27 00:00  0.50  12,345  moved  yes   25 %  75 %\n");
-    base_buf_fini(&out);
-    assert_null(strstr(shown(&result, 60, &out), "AT "));
-    assert_non_null(strstr(out.data, "RHO"));
-    base_buf_fini(&out);
-    assert_null(strstr(shown(&result, 48, &out), "RHO"));
-    base_buf_fini(&out);
-}
-
-static void the_best_is_bold_where_it_tells_runs_apart(void **state)
-{
-    struct run runs[] = {sample("las"), sample("srtf")};
-    shoal_result result = of(runs, 2);
-    struct base_buf out;
-    struct page_screen screen = {.alloc = &base_alloc_libc, .put = put, .ctx = &out, .color = true};
-    (void)state;
-
-    runs[1].jct_s = 3600;
-    base_buf_init(&out, &base_alloc_libc, 1 << 16);
-    assert_int_equal(page_show(&screen, &result), SHOAL_OK);
-    assert_non_null(strstr(out.data, "\033[1m1h00m\033[0m"));
-    assert_null(strstr(out.data, "\033[1m2h05m"));
-    assert_null(strstr(out.data, "\033[1m0.50"));
-    base_buf_fini(&out);
-}
-
 /* The whole of what it takes to add a metric: one row, and the line that computes it. */
 static void a_metric_is_one_row(void **state)
 {
@@ -341,14 +122,6 @@ static void a_metric_is_one_row(void **state)
     base_buf_fini(&out);
 }
 
-static void fill_run(const void *ctx, size_t index, void *record)
-{
-    struct run *run = record;
-
-    *run = sample(ctx);
-    run->moves = (uint32_t)index;
-}
-
 static void a_million_records_made_one_at_a_time_need_no_memory(void **state)
 {
     shoal_result result = {
@@ -363,31 +136,6 @@ static void a_million_records_made_one_at_a_time_need_no_memory(void **state)
     for (size_t i = 0; i < out.size; i++) /* strict string checks read all of it for each line */
         lines += out.data[i] == '\n';
     assert_int_equal(lines, 100001);
-    base_buf_fini(&out);
-}
-
-static void a_table_hides_rows_that_json_has(void **state)
-{
-    shoal_result result = {.schema = &RUNS,
-                           .records = {.stride = sizeof(struct run),
-                                       .count = 30,
-                                       .hidden = 27,
-                                       .fill = fill_run,
-                                       .ctx = "las"}};
-    struct base_buf out;
-    struct page_screen screen = {
-        .alloc = &base_alloc_libc, .put = put, .ctx = &out, .width = 80, .ascii = true};
-    size_t lines = 0;
-    (void)state;
-
-    assert_true(shoal_result_number(&result, 29, "moves") == 29);
-    assert_true(shoal_result_number(&result, 0, "late") == sample("las").late);
-    base_buf_init(&out, &base_alloc_libc, (size_t)1 << 20);
-    assert_int_equal(page_show(&screen, &result), SHOAL_OK);
-    for (const char *at = out.data; (at = strchr(at, '\n')) != NULL; at++)
-        lines++;
-    assert_int_equal(lines, 5); /* titles, three rows, what is left out */
-    assert_non_null(strstr(out.data, "... 27 more\n"));
     base_buf_fini(&out);
 }
 
@@ -549,14 +297,8 @@ int main(void)
         cmocka_unit_test(json_has_every_field_that_has_a_name),
         cmocka_unit_test(csv_quotes_what_needs_it_and_leaves_lists_out),
         cmocka_unit_test(csv_has_the_list_that_is_meant_for_it),
-        cmocka_unit_test(small_amounts_keep_two_digits),
-        cmocka_unit_test(whole_numbers_without_a_unit_have_no_places),
-        cmocka_unit_test(points_that_no_line_joins_are_told_to_the_page),
-        cmocka_unit_test(tables_show_units_and_drop_what_matters_least),
-        cmocka_unit_test(the_best_is_bold_where_it_tells_runs_apart),
         cmocka_unit_test(a_metric_is_one_row),
         cmocka_unit_test(a_million_records_made_one_at_a_time_need_no_memory),
-        cmocka_unit_test(a_table_hides_rows_that_json_has),
         cmocka_unit_test(a_reader_that_leaves_is_an_error),
         cmocka_unit_test(pages_cut_long_tables_and_say_so),
         cmocka_unit_test(pictures_stand_where_they_say_and_one_record_without_a_name_is_no_table),

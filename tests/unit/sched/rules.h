@@ -161,6 +161,10 @@ static inline void rules_check_why(const struct world *w, size_t i)
 
     WORLD_CLAIM(w, why.reason > SCHED_WHY_NONE && why.reason < SCHED_WHY_COUNT,
                 "job %u waits without a reason", j->id);
+    bool by_arrival = w->policy != NULL && strncmp(w->policy->name, "fifo", 4) == 0;
+    WORLD_CLAIM(w, why.reason != (by_arrival ? SCHED_WHY_FAIR_SHARE : SCHED_WHY_QUEUE),
+                "job %u waits for its turn: %s", j->id,
+                sched_reason_name((enum sched_reason)why.reason));
     WORLD_CLAIM(w, why.reason == sched_plan_reason(w->plan, i), "two reasons for job %u", j->id);
     WORLD_CLAIM(w, why.want == j->gpus, "job %u: asked for %u, the reason says %u", j->id, j->gpus,
                 why.want);

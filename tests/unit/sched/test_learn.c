@@ -64,15 +64,15 @@ static void each_sort_of_nonsense_is_refused_with_its_reason_and_changes_nothing
         memcpy(kinds, before.kind, sizeof kinds);
         enum sched_refusal refusal = tell(job, odds[i].report);
         if (refusal != odds[i].refusal)
-            fail_msg("odd report %zu: %s, not %s", i, sched_refusal_name(refusal),
-                     sched_refusal_name(odds[i].refusal));
+            fail_msg("odd report %zu: %s, not %s", i, sched_refusal_text(refusal),
+                     sched_refusal_text(odds[i].refusal));
         const struct sched_adapt *after = sched_learn_known(job);
         assert_memory_equal(after, &before, sizeof before);
         assert_memory_equal(after->kind, kinds, sizeof kinds);
         const struct sched_tally *tally = sched_learn_tally(job);
         assert_int_equal(tally->reports, 2);
         assert_int_equal(sched_tally_refused(tally), 1);
-        assert_int_equal(sched_tally_most(tally), odds[i].refusal);
+        assert_int_equal(tally->refused[odds[i].refusal], 1);
         sched_learn_job_free(job);
     }
 }
@@ -133,7 +133,6 @@ static void a_wild_step_count_costs_two_reports_and_a_restart_none(void **state)
     assert_int_equal(tell(job, r), SCHED_REFUSED_STEPS);
     r.steps = 11;
     assert_int_equal(tell(job, r), SCHED_REFUSED_NOT);
-    assert_true(sched_learn_steps(job) == 11);
     sched_learn_job_restarted(job);
     r.steps = 5;
     assert_int_equal(tell(job, r), SCHED_REFUSED_NOT);

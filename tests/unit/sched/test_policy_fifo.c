@@ -253,6 +253,7 @@ static void jobs_behind_the_head_say_so(void **state)
     assert_false(sched_plan_has(w->plan, 2));
     struct sched_why why = sched_plan_why(w->plan, 2, true);
     assert_int_equal(why.behind, 1);
+    assert_int_equal(why.reason, SCHED_WHY_QUEUE);
     assert_int_equal(sched_plan_why(w->plan, 1, true).behind, UINT32_MAX);
     world_close(w);
 }

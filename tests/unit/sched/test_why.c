@@ -71,6 +71,8 @@ static void sentences_name_what_is_wanted_what_is_free_and_who_holds_it(void **s
         "t4", "asks for 4 t4; 6 free, but not where its placement rules allow");
     says((struct sched_why){.reason = SCHED_WHY_CAPACITY, .want = 1, .behind = UINT32_MAX}, NULL,
          "asks for 1 GPU; 0 free");
+    says((struct sched_why){.reason = SCHED_WHY_QUEUE, .want = 2, .behind = UINT32_MAX}, "t4",
+         "asks for 2 t4; jobs that came before it hold them");
     says((struct sched_why){.reason = SCHED_WHY_CAPACITY, .want = 2, .behind = UINT32_MAX}, NULL,
          "asks for 2 GPUs; 0 free");
     says((struct sched_why){.reason = SCHED_WHY_DEADLINE_SLACK,
