@@ -151,9 +151,9 @@ shoal_status sim_metrics_finish(struct sim_state *s)
     m->avg_wait_s = ended > 0 ? wait / (double)ended : NAN;
     double until_s = sim_use_until_s(s->first_submit_s, s->last_submit_s, last);
     double there_gpu_s = s->cluster->gpus * (until_s - s->first_submit_s);
+    m->use_to_end = until_s > s->last_submit_s;
     m->utilization =
-        there_gpu_s > 0 ? (until_s > s->last_submit_s ? s->held_gpu_s : s->busy_gpu_s) / there_gpu_s
-                        : 0;
+        there_gpu_s > 0 ? (m->use_to_end ? s->held_gpu_s : s->busy_gpu_s) / there_gpu_s : 0;
     m->node_h = s->node_last_s / 3600;
     if (s->unpriced)
         m->held_usd = NAN;

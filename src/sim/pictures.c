@@ -81,8 +81,9 @@ shoal_picture *sim_picture_of_cluster(const struct sim_pictures *p, size_t index
 
     return add_picture(p, page_made_text(p->made, "%s-%zu", name, index + 1),
                        name_under(p, "Who holds what", index),
-                       page_made_text(p->made, "%s busy, the last job ends after %s; %s",
+                       page_made_text(p->made, "%s busy%s, the last job ends after %s; %s",
                                       page_made_value(p->made, SHOAL_UNIT_SHARE, m->utilization),
+                                      m->use_to_end ? "" : " while jobs come in",
                                       page_made_value(p->made, SHOAL_UNIT_SECONDS, m->makespan_s),
                                       note),
                        series);

@@ -59,6 +59,7 @@ struct sim_metrics {
     double avg_rho, worst_rho, unfair_share; /* share of jobs with rho > 1 */
     double avg_wait_s;
     double wait_by_reason_s[SCHED_WHY_COUNT]; /* job-seconds */
+    bool use_to_end;    /* utilization is up to the last end, not to the last submission */
     double utilization; /* GPU-seconds held / GPUs x the time, both from the first submission to the
                            time that sim_use_until_s says */
     double

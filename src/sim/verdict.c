@@ -156,7 +156,11 @@ static void say_worst_job(const struct verdict *v, bool lead_named)
     if (!isfinite(lead_rho))
         return;
     if (lead_rho <= 1 + same / 2) {
-        page_made_say(v->made, "No job is worse off than with an equal share of the cluster.\n");
+        if (v->c->count > 1)
+            page_made_say(v->made, "Under %s no job", policy(v, v->lead));
+        else
+            page_made_say(v->made, "No job");
+        page_made_say(v->made, " is worse off than with an equal share of the cluster.\n");
         return;
     }
     if (lead_named)
@@ -215,6 +219,8 @@ static void say_cluster(const struct verdict *v)
 
     if (makespan.valid == 0)
         return;
+    const char *when =
+        v->c->results[v->lead]->metrics.use_to_end ? "until then" : "while jobs come in";
     if (differs(&makespan))
         page_made_say(v->made, "The last job ends soonest under %s, after %s (%s: %s)",
                       policy(v, makespan.best), duration(v, makespan.best_value),
@@ -226,11 +232,11 @@ static void say_cluster(const struct verdict *v)
                           ? " under every policy"
                           : " or at most one percent later");
     if (busy.valid > 1 && busy.best_value - busy.worst_value > same)
-        page_made_say(v->made, "; until then GPUs are busy %s (%s) to %s (%s) of the time",
+        page_made_say(v->made, "; %s GPUs are busy %s (%s) to %s (%s) of the time", when,
                       percent(v, busy.worst_value), policy(v, busy.worst),
                       percent(v, busy.best_value), policy(v, busy.best));
     else if (busy.valid > 0)
-        page_made_say(v->made, "; until then GPUs are busy %s of the time",
+        page_made_say(v->made, "; %s GPUs are busy %s of the time", when,
                       percent(v, busy.best_value));
     page_made_say(v->made, ".\n");
 }

@@ -1,5 +1,5 @@
 /* driver.c - the application's hand on its job: thin calls into box and master.
- * Tests: tests/unit/train/test_master*.c, test_dispatch.c, test_driver_page.c. */
+ * Tests: tests/unit/train/test_master*.c, test_dispatch.c, test_learnt.c. */
 #include "base/err.h"
 #include "train/master_parts.h"
 #include <math.h>
