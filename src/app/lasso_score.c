@@ -156,7 +156,7 @@ static bool solution_good(const struct predictor *p, uint64_t from, uint64_t end
 static shoal_status find_solution(struct predictor *p, const shoal_model *model, shoal_err *err)
 {
     const struct lasso_shape *s = &p->shape;
-    const void *tolds, *starts, *path;
+    const void *tolds = NULL, *starts = NULL, *path;
     uint64_t range[2];
     size_t size = 0;
     const struct app_part parts[] = {
@@ -165,7 +165,7 @@ static shoal_status find_solution(struct predictor *p, const shoal_model *model,
     };
     shoal_status st = app_parts_get(model, parts, BASE_COUNT(parts), err);
 
-    if (st != SHOAL_OK)
+    if (st != SHOAL_OK || tolds == NULL || starts == NULL)
         return st;
     for (uint32_t k = 0; k < s->lambdas; k++) {
         struct lasso_told told;

@@ -217,7 +217,7 @@ static void fill_columns(const struct path *p, shoal_series *series, const uint3
 
 static shoal_status draw_path(struct path *p, shoal_err *err)
 {
-    struct base_top top[DRAWN_MAX];
+    struct base_top top[DRAWN_MAX] = {0};
     char note[160], all[32];
     float *most = base_arena_calloc(&p->arena, (size_t)p->d->columns + 1, sizeof *most);
     uint32_t *slot = base_arena_calloc(&p->arena, (size_t)p->d->columns + 1, sizeof *slot);

@@ -38,7 +38,7 @@ shoal_status app_parts_shape(const shoal_model *model, void *out, size_t size, s
     shoal_status st =
         app_parts_get(model, &(struct app_part){"shape", 1, size, .at = &bytes}, 1, err);
 
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK && bytes != NULL)
         memcpy(out, bytes, size);
     return st;
 }

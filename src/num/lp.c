@@ -199,7 +199,8 @@ static void unit_basis(struct num_lp *lp)
 static void forward(const struct num_lp *lp, int32_t v, double *out)
 {
     if (v < 0) {
-        memcpy(out, lp_inverse_column(lp, (size_t)~v), lp->pitch * sizeof(double));
+        uint32_t row = (uint32_t)~v;
+        memcpy(out, lp_inverse_column(lp, row), lp->pitch * sizeof(double));
         return;
     }
     memset(out, 0, lp->pitch * sizeof(double));

@@ -418,7 +418,7 @@ static shoal_status play(struct share_fill_call *f)
     /* Near the end rounding hides what is left: a few idle questions are enough there. */
     while (f->columns < COLUMNS_MAX && idle < (last < 1e-10 ? 3 : IDLE_MAX * (s->kinds + 1))) {
         enum num_lp_outcome outcome;
-        double price[NUM_KINDS_MAX];
+        double price[NUM_KINDS_MAX] = {0};
         bool better;
         shoal_status st = num_lp_solve(s->master, PIVOTS_MAX, &outcome);
         if (st != SHOAL_OK)

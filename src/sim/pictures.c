@@ -483,11 +483,13 @@ static void add_bars(const struct sim_pictures *p, shoal_picture *bars, const st
     bars->labels = (shoal_texts){.items = labels, .count = at + 2};
     for (uint32_t k = 0; k < p->kind_count; k++) {
         shoal_series *part = (shoal_series *)(uintptr_t)&bars->series[k];
-        if (part->y == NULL && page_values(p->made, bars, p->kinds[k], k % SHOAL_GREY,
-                                           2 * (size_t)POLICIES_MAX) == NULL)
+        float *y = part->y != NULL ? (float *)(uintptr_t)part->y
+                                   : page_values(p->made, bars, p->kinds[k], k % SHOAL_GREY,
+                                                 2 * (size_t)POLICIES_MAX);
+        if (y == NULL)
             return;
-        ((float *)(uintptr_t)part->y)[at] = (float)all[k].wanted_s;
-        ((float *)(uintptr_t)part->y)[at + 1] = (float)all[k].received_s;
+        y[at] = (float)all[k].wanted_s;
+        y[at + 1] = (float)all[k].received_s;
         part->count = at + 2;
     }
 }

@@ -5,11 +5,12 @@ prefix.txt     external functions whose prefix is not their folder: folder, name
 uncalled.txt   external functions that nobody in src calls: folder, name, why it stays. Public ones need no line.
                reference: the slow twin that tests compare with; simulation: controls of the simulated world;
                torture: makes allocation fail; observed: tests look at it; going: to be deleted
-sizes.txt      of src and include, at most: files; lines; lines of a function, the median and what nine of ten have; lines of a
+sizes.txt      of src and include, at most: files; lines of a function, the median and what nine of ten have; lines of a
                thousand without comment
 
 A new entry is a failure: rename it, delete it, merge it. So is one that no longer holds: run
-`tests/checks/check_house.py --shrink BUILD-DIR`, which takes those off and lowers the sizes, and never adds.
+`tests/checks/check_house.py --shrink BUILD-DIR`, which takes those off and lowers the sizes, and never adds. Lines are counted and told; a
+capability may add some.
 """
 import os
 import re
@@ -22,7 +23,7 @@ SOURCE = Path(os.environ.get("SHOAL_SOURCE_DIR") or Path(__file__).resolve().par
 LISTS = SOURCE / "tests" / "checks" / "house"
 LINES_FIRST = 135461  # at e6f9994, where the count began
 LINES_BAR = 0.92
-SHRINKING = ("files", "lines")
+SHRINKING = ("files",)
 CODE = (".c", ".h", ".inc", ".js")
 REASONS = {"reference", "simulation", "torture", "observed", "going"}
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
