@@ -220,7 +220,7 @@ static void say_cluster(const struct verdict *v)
     if (makespan.valid == 0)
         return;
     const char *when =
-        v->c->results[v->lead]->metrics.use_to_end ? "until then" : "while jobs come in";
+        v->c->results[v->lead]->metrics.use_to_end ? "until then" : "while jobs come in,";
     if (differs(&makespan))
         page_made_say(v->made, "The last job ends soonest under %s, after %s (%s: %s)",
                       policy(v, makespan.best), duration(v, makespan.best_value),

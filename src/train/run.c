@@ -544,7 +544,10 @@ static void say_stopped(const shoal_job *job, shoal_err *err)
 
     base_err(err, SHOAL_E_CANCELLED, "stopped after %s",
              train_steps_text(&stats, steps, sizeof steps));
-    base_err_hint(err, "%s", why.hint);
+    if (why.hint[0] == '\0' && job->asked.checkpoint == NULL)
+        base_err_hint(err, "nothing was saved; with --checkpoint DIR, --resume goes on from there");
+    else
+        base_err_hint(err, "%s", why.hint);
 }
 
 static shoal_status end_well(shoal_job *job, shoal_err *err)

@@ -39,7 +39,7 @@ static void the_fastest_policy_comes_first_and_says_by_how_much(void **state)
 static void every_policy_is_said_only_of_figures_that_read_alike(void **state)
 {
     static const char unfair[] = "worse off than with an equal share under every policy";
-    static const char ends[] = "under every policy; while jobs come in";
+    static const char ends[] = "under every policy; while jobs come in,";
     struct sample s;
 
     (void)state;
