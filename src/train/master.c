@@ -435,6 +435,12 @@ shoal_status train_master_new(struct env_loop *loop, const struct train_master_o
     return SHOAL_OK;
 }
 
+void train_master_close_saver(struct train_master *m)
+{
+    saver_free(m->saver);
+    m->saver = NULL;
+}
+
 void train_master_free(struct train_master *m)
 {
     if (m == NULL)

@@ -73,6 +73,8 @@ SHOAL_MUST_USE shoal_status train_master_drain(struct train_master *master, uint
 /* Ends the job as soon as the tasks that have begun are done and, where checkpoints are taken, the
  * last one is written; `ended` says SHOAL_E_CANCELLED. */
 void train_master_stop(struct train_master *master);
+/* After the end: waits for a checkpoint that is being written; none follows. */
+void train_master_close_saver(struct train_master *master);
 const char *train_master_address(const struct train_master *master);
 shoal_driver *train_master_driver(struct train_master *master);
 /* After the end: what the application says it has learnt, with lists and pictures where they are wanted. The work

@@ -17,7 +17,7 @@ from pathlib import Path
 from train_jobs import LIMIT_S, Held, check, in_own_folder, shoal, told, wait_for, workers_up
 
 SAVED = Path("saved")
-KILLS = 3
+KILLS, ENDS = 3, 8
 CLOCKS = 300  # more than are ever stepped through, and fewer than it takes to converge
 
 
@@ -162,6 +162,14 @@ def a_model_that_does_not_fit_leaves_the_old_one(want):
     check(model() == want, "the old model is not what it was")
     code, _, err = run("--resume")
     check(code == 0 and model() == want, f"resumed after that: {code} {err}")
+    check(list(SAVED.iterdir()) == [], f"left behind: {list(SAVED.iterdir())}")
+
+
+def a_good_end_leaves_no_checkpoint():
+    """Also where one was being written."""
+    for _ in range(ENDS):
+        code, _, err = run()
+        check(code == 0 and list(SAVED.iterdir()) == [], f"left behind: {code} {list(SAVED.iterdir())} {err}")
 
 
 def a_folder_is_one_jobs():
@@ -197,6 +205,7 @@ def main():
     a_full_disk_costs_checkpoints_only(want)
     a_model_that_cannot_be_written_takes_nothing_else_with_it(want)
     a_model_that_does_not_fit_leaves_the_old_one(want)
+    a_good_end_leaves_no_checkpoint()
     a_folder_is_one_jobs()
     what_is_not_there_is_not_resumed()
 
