@@ -124,7 +124,8 @@ static void close_job(struct train_job *job)
     job->closed = true;
     env_timer_stop(&job->tick);
     r->seconds = (double)(env_now_ns(job->env) - r->begun_ns) / 1e9;
-    train_master_close_saver(job->master); /* whoever empties its folder now leaves nothing behind */
+    train_master_close_saver(
+        job->master); /* whoever empties its folder now leaves nothing behind */
     r->stats = train_master_stats(job->master);
     r->staleness = train_master_asked(job->master)->staleness;
     note_crew(job);
