@@ -105,10 +105,8 @@ static shoal_status read_kind(struct solve_reading *rd, const char *name, const 
     uint32_t kind = p->kind_count;
     struct kind_row row = {(double)NAN, (double)NAN};
 
-    if (kind == SHOAL_SOLVE_KINDS_MAX) {
-        solve_read_bad(rd, "", err, "more than %d kinds", SHOAL_SOLVE_KINDS_MAX);
-        return SHOAL_E_LIMIT;
-    }
+    if (kind == SHOAL_SOLVE_KINDS_MAX)
+        return solve_read_many(rd, SHOAL_SOLVE_KINDS_MAX, "kinds", err);
     shoal_status st = base_map_add(&p->kinds, name, strlen(name), kind, NULL);
     if (st == SHOAL_E_EXISTS)
         return solve_read_bad(rd, "", err, "this kind is there already; give it once");
@@ -140,10 +138,8 @@ static shoal_status add(struct solve_reading *rd, const char *path, size_t size,
 {
     struct solve_problem *p = rd->p;
 
-    if (p->entity_count == SOLVE_ENTITIES_MAX) {
-        solve_read_bad(rd, "", err, "more than %d entities", SOLVE_ENTITIES_MAX);
-        return SHOAL_E_LIMIT;
-    }
+    if (p->entity_count == SOLVE_ENTITIES_MAX)
+        return solve_read_many(rd, SOLVE_ENTITIES_MAX, "entities", err);
     BASE_ROOM(&p->room, p->entities, p->entity_count + 1U);
     BASE_ROOM(&rd->room, rd->marks, p->entity_count + 1U);
     if (base_room_status(&p->room) != SHOAL_OK || base_room_status(&rd->room) != SHOAL_OK ||
@@ -648,10 +644,8 @@ static shoal_status read_element(struct solve_reading *rd, int which, struct sol
             solve_read_at(rd, key.at, "%s.%s", part_names[which], name);
     } else {
         solve_read_at(rd, value.at, "%s[%zu]", part_names[which], index);
-        if (index == most[which]) {
-            solve_read_bad(rd, "", err, "more than %zu %s", most[which], part_names[which]);
-            st = SHOAL_E_LIMIT;
-        }
+        if (index == most[which])
+            st = solve_read_many(rd, most[which], part_names[which], err);
     }
     if (st == SHOAL_OK)
         st = solve_read_json(rd, value, &json, err);
@@ -893,6 +887,8 @@ static shoal_status check_count(const struct solve_problem *p, enum sched_object
                 solve_problem_job(p, i), p->count[i], total);
         base_err_hint(err, "with %s there can be %d, counts included",
                       sharing ? "--sharing pairs" : "fifo entities", SHOAL_SOLVE_SINGLE_JOBS_MAX);
+        if (err != NULL)
+            err->code = SHOAL_E_LIMIT;
         return SHOAL_E_LIMIT;
     }
     return SHOAL_OK;

@@ -251,6 +251,15 @@ void solve_read_at_job(struct solve_reading *rd, size_t job)
     solve_read_at(rd, value.at, "jobs[%zu]", job);
 }
 
+shoal_status solve_read_many(const struct solve_reading *rd, size_t most, const char *what,
+                             shoal_err *err)
+{
+    (void)solve_read_bad(rd, "", err, "more than %zu %s", most, what);
+    if (err != NULL)
+        err->code = SHOAL_E_LIMIT;
+    return SHOAL_E_LIMIT;
+}
+
 shoal_status solve_read_bad(const struct solve_reading *rd, const char *below, shoal_err *err,
                             const char *format, ...)
 {

@@ -80,6 +80,9 @@ void solve_read_at_job(struct solve_reading *rd, size_t job);
  * rest of the place (".weight") or "". */
 shoal_status solve_read_bad(const struct solve_reading *rd, const char *below, shoal_err *err,
                             const char *format, ...) SHOAL_PRINTF(4, 5);
+/* There are more of something than may be: SHOAL_E_LIMIT. */
+shoal_status solve_read_many(const struct solve_reading *rd, size_t most, const char *what,
+                             shoal_err *err);
 /* "expected EXPECTED, found VALUE" */
 shoal_status solve_read_wrong(const struct solve_reading *rd, const char *below,
                               const char *expected, const json_t *found, shoal_err *err);
