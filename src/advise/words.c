@@ -2,7 +2,7 @@
  * that is, or that evidence is not enough to say, and the run that would help most; and what the runs said about
  * themselves, as notes.
  *
- * One sentence per question, in a fixed order; a question without an interesting answer has no sentence. */
+ * One sentence per question, in a fixed order. Questions whose answer says nothing are left out. */
 #include "advise/call.h"
 
 #include <math.h>

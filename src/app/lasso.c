@@ -59,7 +59,7 @@ static const char *const GRAMS[] = {"auto", "yes", "no", NULL};
 
 static const shoal_opt OPTS[] = {
     {AT(loss), SHOAL_OPT_CHOICE, "loss", 0, NULL, "squared",
-     "what errors cost; logistic takes two different labels", .choices = LOSSES},
+     "loss function; logistic needs exactly two labels", .choices = LOSSES},
     {AT(mix), SHOAL_OPT_F64, "mix", 0, NULL, "1",
      "share of |b| in the penalty, the rest is squares; 1: lasso", .min = 0.001, .max = 1},
     {AT(lambdas), SHOAL_OPT_U64, "lambdas", 0, NULL, "100", "penalties on the path", .min = 1,

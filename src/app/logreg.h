@@ -171,7 +171,7 @@ shoal_status logreg_run(shoal_task *task, shoal_err *err);
 shoal_status logreg_score(shoal_score *score, shoal_err *err);
 /* What is odd about the data: one class, columns that never vary. */
 shoal_status logreg_tell(shoal_driver *driver, shoal_err *err);
-/* Of a row with these margins: its loss, and the class that they speak for. */
+/* From the margins of one row: its loss, and the class they predict. */
 double app_logreg_loss(uint32_t loss, uint32_t lanes, const double *margin, uint32_t class);
 uint32_t app_logreg_class(uint32_t classes, uint32_t lanes, const double *margin);
 shoal_status app_logreg_show(shoal_driver *driver, shoal_err *err); /* logreg_show.c */

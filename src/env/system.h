@@ -44,7 +44,7 @@ void env_folder_drop(int folder); /* -1 is allowed */
 /* Seconds that this process and its ended children have computed. */
 double env_cpu_all_s(void);
 int64_t env_pid(void); /* of this process */
-/* The file that runs under the name `word`: the word itself where it has a slash, else the first of $PATH.
+/* Resolves a command name: `word` itself where it has a slash, else its first match in $PATH.
  * SHOAL_E_NOTFOUND: there is none that may be run. */
 SHOAL_MUST_USE shoal_status env_program_find(const char *word, char out[ENV_PATH_SIZE],
                                              shoal_err *err);

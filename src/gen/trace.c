@@ -354,7 +354,7 @@ static const double *hours_of(uint32_t shape, size_t *out_count)
     return shape == SHOAL_GEN_PHILLY ? philly_hours : pollux_hours;
 }
 
-/* The weight of an hour of the trace; their mean is 1. */
+/* How busy an hour of the trace is; the mean over hours is 1. */
 static double hour_weight(uint32_t shape, double hour)
 {
     size_t count;

@@ -200,7 +200,7 @@ static const shoal_field answer_fields[] = {
     [FLEET_FIELD] = LIST(fleet, NULL, "The jobs", 1, job_schema, "where there are several", PAGED),
     [MOVES_FIELD] = LIST(moves, NULL, "Where the first strategy was", 1, stay_schema, "its stays"),
     DATA_NAMED(from_s, "from", DATE, 0, "start of the first job"),
-    DATA_NAMED(to_s, "to", DATE, 0, "end of the last stay of any strategy"),
+    DATA_NAMED(to_s, "to", DATE, 0, "when the last strategy gives up its last instance"),
     DATA(offers, COUNT, 0, "offers that may be used"),
     DATA(zones, COUNT, 0, "their zones"),
     DATA(regions, COUNT, 0, "their regions"),

@@ -1,7 +1,7 @@
 /* buy_words.c - what buying came to, in words: which deadlines are missed, what it cost and when it was done, what
  * another strategy trades of the one for the other, what no plan can beat, and what was assumed (see buy.h).
  *
- * One sentence per question, in a fixed order; a question without an interesting answer has no sentence. */
+ * One sentence per question, in a fixed order. Questions whose answer says nothing are left out. */
 #include "market/buy.h"
 
 #include "base/text.h"

@@ -341,7 +341,7 @@ static double refine_y(struct num_lp *lp)
     return at_first;
 }
 
-/* Rebuilds the inverse from the unit matrix, basic columns in order of their number of entries. A
+/* Rebuilds the inverse from the identity, pivoting in the columns with the fewest entries first. A
  * column that depends on the others is left out; the logical of its row takes its place. */
 static void rebuild(struct num_lp *lp)
 {

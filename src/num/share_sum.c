@@ -348,7 +348,7 @@ static void add_first(const struct share_sum_call *q, size_t m, double *value, d
     }
 }
 
-/* Puts the feasible point into the master, and into its basis: from there it only climbs. */
+/* Adds the feasible point to the master and its basis; every later step can only improve on it. */
 static shoal_status add_point(struct share_sum_call *q, double value, const double *use)
 {
     enum num_lp_outcome outcome;

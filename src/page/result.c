@@ -280,7 +280,7 @@ static void put_csv_line(struct base_buf *out, const shoal_schema *schema, const
     base_buf_puts(out, "\n");
 }
 
-/* The list that says so, else the first that is shown; NULL: there is none. */
+/* The list whose field asks for it, else the first list that tables show; NULL where there is none. */
 static const shoal_field *csv_list(const shoal_schema *schema)
 {
     const shoal_field *first = NULL;

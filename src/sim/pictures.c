@@ -555,7 +555,7 @@ static void draw_promises(const struct sim_pictures *p)
 
 /* ---- all ---- */
 
-/* The end of the latest record or finish, so that one axis of time suits all results. */
+/* When the last job or record of any result ends, so that all results share one time axis. */
 static double find_span(const struct sim_compare *c)
 {
     double span = 0, recorded = 0;

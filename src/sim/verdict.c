@@ -1,6 +1,6 @@
 /* verdict.c - a comparison in words: which policy is best at what, by how much, and at whose expense.
  *
- * One sentence per question, in a fixed order; a question without an interesting answer has no sentence.
+ * One sentence per question, in a fixed order. Questions whose answer says nothing are left out.
  * Differences under one percent are called none, and "every policy" is said only where all show the same
  * figure. Figures are those of the records, by the names they have there. Tests:
  * tests/unit/sim/test_verdict.c. */

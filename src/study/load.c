@@ -186,7 +186,7 @@ shoal_status study_machines_choose(const struct sim_trace *trace, struct base_bu
     if (gpus > (double)SCHED_NODES_MAX) {
         base_err(err, SHOAL_E_LIMIT, "cannot choose a cluster: the trace needs %.0f GPUs at once",
                  gpus);
-        base_err_hint(err, "check the unit of its durations, or give --cluster");
+        base_err_hint(err, "check the unit of the durations, or name the machines with --cluster");
         return SHOAL_E_LIMIT;
     }
     double large = nearbyint(gpus * PHILLY_LARGE / all);

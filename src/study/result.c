@@ -78,7 +78,7 @@ static const shoal_field places_fields[] = {
     DATA_AS(MAP, servers_gpu_s, "gpu_s_by_servers", HOURS, 0,
             "GPU time held, by number of servers"),
     DATA(spread_gpu_s, HOURS, -1, "of that on more servers than needed"),
-    DATA(beside_gpu_s, HOURS, -1, "of that beside another job of several GPUs"),
+    DATA(beside_gpu_s, HOURS, -1, "of that on nodes shared with another job of several GPUs"),
     DATA(slow_gpu_s, HOURS, -1, "lost to slower places"),
 };
 #undef ROW
@@ -310,7 +310,8 @@ static const shoal_field finding_fields[] = {
     DATA_NAMED(say_speed, "speed", NONE, 0, "what spreading jobs out costs"),
     DATA_NAMED(say_failures, "failures", NONE, 0, "what failures cost"),
     DATA_NAMED(say_together, "together", NONE, 0, "what all guidelines together would do"),
-    DATA_NAMED(say_luck, "luck", NONE, 0, "how much of a difference is luck"),
+    DATA_NAMED(say_luck, "luck", NONE, 0,
+               "the part of a difference that chance alone could explain"),
 };
 SCHEMA(finding, "findings", NULL, "The study in sentences");
 

@@ -192,7 +192,7 @@ static void fill_answer(struct page_made *made, json_t *answer)
     made->result.records =
         (shoal_records){.first = values, .stride = count * sizeof *values, .count = 1};
 }
-_Static_assert(sizeof(double) >= sizeof(char *), "a value of any type has the room of a number");
+_Static_assert(sizeof(double) >= sizeof(char *), "a pointer fits where a number does");
 
 /* Of a status: this worker was told to leave before. */
 static bool leaves_already(const json_t *status, uint32_t worker)
